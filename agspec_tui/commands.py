@@ -1,0 +1,162 @@
+"""What one process may ask of another: the closed union of commands.
+
+`EngineCommand` crosses the socket pair from the UI process to the engine process; `SessionCommand`
+goes from the screen (or the command line) to the session. All are frozen and JSON-total.
+"""
+
+import msgspec
+
+
+class _Command(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=True):
+    """Common root: the wire names a command by its class name in `kind`."""
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One message of a sequence's transcript."""
+
+    role: str
+    """`system`, `user` or `assistant`, as the chat template knows them."""
+    text: str
+    """The content; tokenised with special tokens off."""
+    ids: tuple[int, ...] = ()
+    """For generated replies: the token ids as sampled, used instead of tokenising `text` again."""
+
+
+class DocumentView(msgspec.Struct, frozen=True):
+    """One form in which an agent may emit a file, as one text with its prefixes in it."""
+
+    name: str
+    """`space`, `minus`, `raw`, `escaped`, …"""
+    text: str
+    """The whole file in this form."""
+
+
+class LoadModel(_Command, frozen=True, kw_only=True):
+    """Load a GGUF and make a context. Answered by `ModelLoaded` or `EngineFailed`."""
+
+    path: str
+    """A GGUF file, or `scripted:FILE` for the deterministic backend."""
+    name: str
+    """The name shown on the screen and in reports."""
+    n_ctx: int
+    """Context size in tokens, shared by all sequences."""
+    n_batch: int = 512
+    """Most tokens in one decode."""
+    n_threads: int = 0
+    """Threads for decoding; 0 lets the engine choose the physical cores."""
+    n_gpu_layers: int = -1
+    """Layers on the GPU; -1 means all that the build supports."""
+    n_seq_max: int = 4
+    """Sequences (roles) that may be alive at once."""
+
+
+class ConfigureDrafting(_Command, frozen=True, kw_only=True):
+    """Choose the drafter and the draft-length policy; keeps corpora, resets α."""
+
+    drafter: str = "agspec-sam"
+    """A drafter's name, e.g. `none`, `agspec-sam`."""
+    policy: str = "agspec"
+    """`off`, `fixed` or `agspec`."""
+    fixed_k: int = 15
+    """Draft length of `fixed`, in tokens."""
+    cap: int = 16
+    """K_max of `agspec` until a profile exists, in tokens."""
+    eta: float = 0.1
+    """η, the step of the α update."""
+    break_even: float = 0.35
+    """λ, the acceptance probability at which one more position pays for itself; τ = 1 − λ."""
+    min_match: int = 1
+    """Shortest match that is drafted from, in tokens."""
+
+
+class Generate(_Command, frozen=True, kw_only=True):
+    """Bring a sequence to `messages`, then generate one reply."""
+
+    request: int
+    """Number that every event of this generation carries."""
+    sequence: str
+    """Name of the sequence whose prefix is kept, e.g. the role."""
+    turn: int
+    """Turn this reply belongs to."""
+    role: str
+    """Role that speaks; α is kept per role."""
+    messages: tuple[Message, ...]
+    """The whole transcript; what is already in the cache is found and reused."""
+    max_tokens: int = 2048
+    """Most tokens to generate."""
+    stop: tuple[str, ...] = ()
+    """Texts that end the reply; they are part of it."""
+    grammar: str = ""
+    """GBNF that constrains the reply; empty for none."""
+    drafting: bool = True
+    """False decodes plainly whatever drafter is configured."""
+
+
+class Cancel(_Command, frozen=True, kw_only=True):
+    """Stop a generation, in prefill too; the cache keeps the committed tokens only."""
+
+    request: int
+    """Which generation."""
+
+
+class IndexDocument(_Command, frozen=True, kw_only=True):
+    """Put a file into the workspace corpus, replacing its older version."""
+
+    path: str
+    """Path relative to the repository; provenance names it."""
+    views: tuple[DocumentView, ...]
+    """The forms in use, in the order of first occurrence."""
+
+
+class ForgetDocument(_Command, frozen=True, kw_only=True):
+    """Take a file out of the workspace corpus."""
+
+    path: str
+    """Path relative to the repository."""
+
+
+class ResetSession(_Command, frozen=True, kw_only=True):
+    """Drop corpora, α and every cached sequence. Nothing of them is kept."""
+
+
+class Shutdown(_Command, frozen=True, kw_only=True):
+    """End the engine process."""
+
+
+EngineCommand = (
+    LoadModel
+    | ConfigureDrafting
+    | Generate
+    | Cancel
+    | IndexDocument
+    | ForgetDocument
+    | ResetSession
+    | Shutdown
+)
+
+
+class SubmitTask(_Command, frozen=True, kw_only=True):
+    """Start work on an issue."""
+
+    text: str
+    """The issue, in the user's words."""
+
+
+class AnswerApproval(_Command, frozen=True, kw_only=True):
+    """Answer an `ApprovalRequested`."""
+
+    call_id: int
+    """The number of the question."""
+    approved: bool
+    """Write it, or leave the files as they are."""
+
+
+class Interrupt(_Command, frozen=True, kw_only=True):
+    """Stop what is being done now; files already written stay and can be undone."""
+
+
+class Quit(_Command, frozen=True, kw_only=True):
+    """End the session and the engine process."""
+
+
+SessionCommand = SubmitTask | AnswerApproval | Interrupt | Quit

@@ -1,0 +1,82 @@
+"""Settings: defaults, then the user's `config.toml`, then environment variables, then flags."""
+
+import os
+from pathlib import Path
+
+import msgspec
+import platformdirs
+
+from agspec_tui.errors import ConfigError
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Every setting, with its default."""
+
+    model: str = "qwen2.5-coder-1.5b"
+    """A catalogue name or the path of a GGUF file."""
+    n_ctx: int = 16384
+    """Context size in tokens, shared by the roles."""
+    n_batch: int = 512
+    """Most tokens in one decode."""
+    n_threads: int = 0
+    """Threads for decoding; 0 means the physical cores."""
+    n_gpu_layers: int = -1
+    """Layers on the GPU; -1 means all that the build supports."""
+    drafter: str = "agspec-sam"
+    """The drafter; `none` decodes plainly."""
+    policy: str = "agspec"
+    """How long a draft is: `off`, `fixed` or `agspec`."""
+    fixed_k: int = 15
+    """Draft length of the policy `fixed`, in tokens."""
+    cap: int = 16
+    """Longest draft of the policy `agspec` until a profile exists, in tokens."""
+    eta: float = 0.1
+    """η, the step of the α update."""
+    break_even: float = 0.35
+    """λ, the acceptance probability at which one more drafted token pays for itself."""
+    min_match: int = 1
+    """Shortest match that is drafted from, in tokens."""
+    max_turns: int = 5
+    """Turns the coder gets before the task is handed back."""
+    max_tokens: int = 4096
+    """Longest reply of a role, in tokens."""
+    test_timeout_s: float = 300.0
+    """Time limit of a test run, in seconds."""
+    theme: str = "agspec-dark"
+    """Colour theme of the screen."""
+
+
+def home() -> Path:
+    """The user's configuration folder; `AGSPEC_HOME` overrides it. Not created here."""
+    override = os.environ.get("AGSPEC_HOME")
+    return Path(override) if override else Path(platformdirs.user_config_dir("agspec-tui"))
+
+
+def models_dir() -> Path:
+    """Where pulled models live; `AGSPEC_MODELS` overrides it. Not created here."""
+    override = os.environ.get("AGSPEC_MODELS")
+    if override:
+        return Path(override)
+    return Path(platformdirs.user_data_dir("agspec-tui")) / "models"
+
+
+def logs_dir() -> Path:
+    """Where the engine's log files go. Not created here."""
+    return Path(platformdirs.user_log_dir("agspec-tui"))
+
+
+def load(path: Path | None = None) -> Config:
+    """Read the user's configuration; a missing file means the defaults.
+
+    Raises:
+        ConfigError: the file is not TOML, or has an unknown key or a value of the wrong type.
+    """
+    source = path if path is not None else home() / "config.toml"
+    try:
+        return msgspec.toml.decode(source.read_bytes(), type=Config)
+    except FileNotFoundError:
+        return Config()
+    except (OSError, msgspec.DecodeError) as error:
+        raise ConfigError(
+            f"{source}: {error}", f"known keys: {', '.join(Config.__struct_fields__)}"
+        ) from error

@@ -1,0 +1,84 @@
+"""The one protocol that AgSpec and every baseline serve, live and in replay."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of prompt tokens that is indexed once: one message with its template scaffold."""
+
+    label: str
+    """What provenance shows, e.g. `coder:user 3`."""
+    ids: tuple[int, ...]
+    """Its token ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The longest match of the decoding context's suffix."""
+
+    length: int
+    """m, in tokens; 0 if nothing matches."""
+    source: str
+    """Corpus it was found in: `session`, `workspace`, `global`; empty if none."""
+
+
+NO_MATCH = Match(0, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Tokens proposed to the target, with their provenance."""
+
+    ids: tuple[int, ...]
+    """Proposed token ids, at most as many as asked for."""
+    source: str
+    """Corpus they were copied from; empty for an empty draft."""
+    document: str
+    """Document they were copied from: `path (view)` or a message label."""
+    offset: int
+    """Token offset of the copy within that document."""
+
+
+NO_DRAFT = Draft((), "", "", 0)
+
+
+class Drafter(Protocol):
+    """Proposes tokens for one decoding sequence at a time.
+
+    Life cycle: `begin` (a prompt), then per step `match` → `draft` → `feed` (what was committed).
+    After a rejection nothing is undone, because only committed tokens are ever fed.
+    """
+
+    name: str
+    """Name on the command line and in reports."""
+
+    def begin(self, sequence: str, pieces: Sequence[Piece]) -> None:
+        """A generation begins: its whole prompt in pieces, the last of which ends the context."""
+        ...
+
+    def feed(self, ids: Sequence[int]) -> None:
+        """Committed tokens of the decoding sequence, in order."""
+        ...
+
+    def match(self) -> Match:
+        """The longest match of the present context."""
+        ...
+
+    def draft(self, match: Match, k: int) -> Draft:
+        """Up to `k` tokens that followed the match; fewer where its document ends."""
+        ...
+
+    def index(self, path: str, views: Sequence[tuple[str, Sequence[int]]]) -> int:
+        """Put a file's views (name, ids) into the workspace corpus; returns the corpus' tokens."""
+        ...
+
+    def forget(self, path: str) -> None:
+        """Take a file out of the workspace corpus; unknown paths are no error."""
+        ...
+
+    def reset(self) -> None:
+        """Drop every live corpus."""
+        ...

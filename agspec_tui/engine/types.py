@@ -1,0 +1,104 @@
+"""What the decode loop needs of a backend; declared here because the loop consumes it."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Logits = npt.NDArray[np.float32]
+
+
+class Cancelled(Exception):
+    """A decode was aborted because the generation was cancelled."""
+
+
+class Chooser(Protocol):
+    """The target's own choice at each position, and how many drafted tokens agree with it."""
+
+    def verify(self, logits: Logits, draft: Sequence[int]) -> tuple[int, int]:
+        """Accept drafted tokens while they are the target's choice.
+
+        Args:
+            logits: rows for the newest token and each drafted one, shape (len(draft) + 1, n_vocab).
+            draft: drafted token ids.
+
+        Returns:
+            How many were accepted, and the bonus token chosen after them.
+        """
+        ...
+
+
+class Backend(Protocol):
+    """A target model with a key-value cache of several sequences."""
+
+    n_ctx: int
+    """Tokens the cache holds."""
+    n_batch: int
+    """Most tokens in one decode."""
+    n_vocab: int
+    """Vocabulary size."""
+    n_threads: int
+    """Threads used for decoding."""
+    device: str
+    """What it runs on, for the screen."""
+    n_exact: int
+    """Most tokens in one decode whose logits are bit for bit those of one-by-one decoding, as
+    probed at load; drafts stay below it. 0 means that no such size was found."""
+
+    def tokenize(self, text: str, *, special: bool) -> list[int]:
+        """Token ids of a text; with `special`, control tokens in it are recognised."""
+        ...
+
+    def detokenize(self, ids: Sequence[int]) -> bytes:
+        """Bytes of token ids; control tokens yield nothing."""
+        ...
+
+    def is_eog(self, token: int) -> bool:
+        """Whether a token ends the generation."""
+        ...
+
+    def scaffold(self, roles: Sequence[str]) -> list[str]:
+        """Texts of the chat template around the contents of messages with these roles.
+
+        Returns:
+            One text before each message's content, then one that opens the assistant's reply:
+            len(roles) + 1 texts. What follows a content belongs to the next text.
+        """
+        ...
+
+    def decode(self, ids: Sequence[int], pos: int, slot: int, n_logits: int) -> Logits:
+        """Run the target over `ids` at positions `pos`… of sequence `slot`.
+
+        Returns:
+            Logit rows of the last `n_logits` tokens; valid until the next decode, not a copy.
+
+        Raises:
+            Cancelled: the abort flag was set; the cache may hold any part of the tokens.
+            EngineError: the target could not be run.
+        """
+        ...
+
+    def trim(self, slot: int, n_keep: int) -> bool:
+        """Drop the cache of a sequence from position `n_keep` on; False if it cannot be done."""
+        ...
+
+    def chooser(self, grammar: str) -> Chooser:
+        """A chooser for one generation.
+
+        Raises:
+            EngineError: the grammar cannot be parsed.
+        """
+        ...
+
+    def abort(self, *, on: bool) -> None:
+        """Set or clear the flag that aborts a running decode; callable from another thread."""
+        ...
+
+    def close(self) -> None:
+        """Free the model."""
+        ...
+
+
+Emit = Callable[[object], None]
+"""Takes an event; never blocks."""

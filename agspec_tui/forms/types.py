@@ -1,0 +1,77 @@
+"""The one protocol of edit forms, and the records they hand on."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from agspec_tui.commands import DocumentView
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """One replacement within a file, as the reply states it."""
+
+    number: int
+    """Number of the hunk within its file, from 1; error messages name it."""
+    old: tuple[str, ...]
+    """Lines that must be there, without line ends; context included. Empty means: append."""
+    new: tuple[str, ...]
+    """Lines that stand there afterwards, without line ends; context included."""
+    hint: str = ""
+    """Text between the `@@` marks, e.g. `def main`; used only to choose among equal places."""
+    line: int = 0
+    """Line number the reply claims for the old side, from 1; 0 if it claims none. Only a hint."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """What a reply wants of one file. Exactly one of `whole`, `hunks`, `delete` says how."""
+
+    path: str
+    """Path as the reply names it, with `/`, relative to the repository."""
+    whole: str | None = None
+    """The complete new text, with `\\n` line ends."""
+    hunks: tuple[Hunk, ...] = ()
+    """Replacements in the order they were given."""
+    create: bool = False
+    """The reply says that the file is new."""
+    delete: bool = False
+    """The reply says that the file goes away."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """An edit landed in memory: the bytes before and after."""
+
+    path: str
+    """Path relative to the repository."""
+    before: bytes | None
+    """Bytes on disk when the edit was landed; None for a new file."""
+    after: bytes | None
+    """Bytes to be written; None for a deletion."""
+
+
+class Form(Protocol):
+    """One edit form: serves the prompt, the drafter's index, the parser and the screen alike."""
+
+    name: str
+    """`whole`, `udiff`, …"""
+
+    def instructions(self) -> str:
+        """How the coder must answer: a few lines and one example, for the system prompt."""
+        ...
+
+    def render_file(self, path: str, text: str) -> str:
+        """A file as the prompt shows it, in this form's own fences."""
+        ...
+
+    def index_views(self, text: str) -> tuple[DocumentView, ...]:
+        """The forms in which a reply may emit this file, each as one text, in index order."""
+        ...
+
+    def parse(self, reply: str) -> tuple[FileEdit, ...]:
+        """Read a complete reply.
+
+        Raises:
+            EditError: it holds no edit, or one that cannot be read.
+        """
+        ...

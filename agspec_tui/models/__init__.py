@@ -1,0 +1,1 @@
+"""FETCH: the catalogue, verified downloads, GGUF headers and the memory plan."""

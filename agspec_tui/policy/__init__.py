@@ -1,0 +1,1 @@
+"""DECIDE: how long a draft may be. Numbers in, numbers out."""

@@ -1,0 +1,54 @@
+"""The one protocol of draft-length policies."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How many tokens may be drafted at this step."""
+
+    k: int
+    """K, in tokens; 0 means decode plainly."""
+    censored: bool
+    """True if K was limited by anything other than the role's own scale (cap or room)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one verification showed."""
+
+    n_drafted: int
+    """D, tokens drafted."""
+    n_accepted: int
+    """A, tokens accepted."""
+    censored: bool
+    """True if the draft was cut by something other than the role's own scale: cap, context,
+    max_tokens, end of document, n_batch. A full acceptance then says nothing about the scale."""
+
+
+class Policy(Protocol):
+    """Decides draft lengths, per role, from numbers alone."""
+
+    name: str
+    """Name on the command line and in reports."""
+
+    def budget(self, role: str, match_len: int, room: int) -> Budget:
+        """K for a match of `match_len` tokens, never more than `room`."""
+        ...
+
+    def observe(self, role: str, outcome: Outcome) -> None:
+        """Learn from one verification."""
+        ...
+
+    def alpha(self, role: str) -> float:
+        """α of a role, for the screen; 1.0 where the policy has none."""
+        ...
+
+    def cap(self, role: str) -> int:
+        """K_max of a role, for the screen; 0 where drafting is off."""
+        ...
+
+    def reset(self) -> None:
+        """A new session: every α back to 1.0."""
+        ...

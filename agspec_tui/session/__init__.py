@@ -1,0 +1,1 @@
+"""WORK: roles, turns, tools, approvals, undo. Runs headless; knows no screen."""

@@ -1,0 +1,1 @@
+"""SHOW: the Textual app. Reads events, sends commands, computes nothing an event carries."""

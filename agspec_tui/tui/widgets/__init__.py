@@ -1,0 +1,1 @@
+"""Parts of a screen, one widget a file."""
