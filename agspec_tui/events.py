@@ -72,6 +72,8 @@ class StepCommitted(_Event, frozen=True, kw_only=True):
     """Committed token ids: the accepted ones, then the bonus token (none if the reply ended)."""
     text: str
     """Their text, as far as it is whole UTF-8."""
+    n_accepted_chars: int = -1
+    """Leading characters of `text` that came from accepted draft tokens; −1 if not counted."""
     n_drafted: int
     """D: tokens drafted."""
     n_accepted: int
