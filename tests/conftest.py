@@ -1,0 +1,60 @@
+"""What every test stands on: folders of its own, the small real model, a cursor that is still."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agspec_tui.config import models_dir
+
+SMOLLM2 = "smollm2-135m"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Child processes of tests must not litter the tree either.
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "smollm2" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.model)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Configuration, data, state and cache folders of the run; models stay where they are."""
+    folder = tmp_path_factory.mktemp("user")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AGSPEC_MODELS", str(models_dir()))
+        for kind in ("CONFIG", "DATA", "STATE", "CACHE"):
+            patch.setenv(f"XDG_{kind}_HOME", str(folder / kind.lower()))
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """`AGSPEC_HOME` of one test: a folder that does not exist yet."""
+    folder = tmp_path / "agspec-home"
+    monkeypatch.setenv("AGSPEC_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def steady_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A blinking cursor would make two pictures of one screen differ."""
+    widgets = sys.modules.get("textual.widgets")
+    if widgets is not None:
+        monkeypatch.setattr(widgets.Input, "cursor_blink", False)
+        monkeypatch.setattr(widgets.TextArea, "cursor_blink", False)
+
+
+@pytest.fixture(scope="session")
+def smollm2(own_folders: Path) -> Path:
+    """The real GGUF that tests decode with. Missing is a failure: nothing may pass unseen."""
+    path = models_dir() / f"{SMOLLM2}.gguf"
+    if not path.is_file():
+        pytest.fail(f"{path.name} is not in {path.parent} (run: agspec-tui models pull {SMOLLM2})")
+    return path
