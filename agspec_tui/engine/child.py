@@ -1,0 +1,257 @@
+"""The engine process: holds the model, the cache, the corpora and the drafters.
+
+`python -m agspec_tui.engine.child FD` serves one socket. A reader thread takes commands off the
+wire, so that a cancel reaches a decode that is under way; a writer thread sends events, so that the
+decode loop never waits for the reader at the other end. When the socket closes, the process ends.
+"""
+
+import contextlib
+import os
+import queue
+import resource
+import socket
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from agspec_tui.commands import (
+    Cancel,
+    ConfigureDrafting,
+    EngineCommand,
+    ForgetDocument,
+    Generate,
+    IndexDocument,
+    LoadModel,
+    ResetSession,
+    Shutdown,
+)
+from agspec_tui.drafting.choose import make_drafter
+from agspec_tui.engine import wire
+from agspec_tui.engine.loop import Decoder
+from agspec_tui.engine.scripted import SCHEME, ScriptedBackend
+from agspec_tui.engine.types import Backend
+from agspec_tui.errors import AgspecError, EngineError
+from agspec_tui.events import (
+    DocumentIndexed,
+    EngineEvent,
+    EngineFailed,
+    ModelLoaded,
+    RequestRefused,
+)
+from agspec_tui.policy.choose import make_policy
+
+_OOM_SCORE = "500"
+_SPARE_BYTES = 2 << 30
+
+
+class EngineProcess:
+    """Carries out commands one at a time; cancels take effect at once."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._commands: queue.SimpleQueue[EngineCommand | None] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._cancelled: set[int] = set()
+        self._running = 0
+        self._backend: Backend | None = None
+        self._decoder: Decoder | None = None
+        self._settings = ConfigureDrafting()
+
+    def run(self) -> None:
+        """Serve until `Shutdown` or the end of the stream."""
+        threading.Thread(target=self._read, name="reader", daemon=True).start()
+        writer = threading.Thread(target=self._write, name="writer", daemon=True)
+        writer.start()
+        while (command := self._commands.get()) is not None:
+            if isinstance(command, Shutdown):
+                break
+            self._serve(command)
+        self._events.put(None)
+        writer.join(timeout=1.0)
+
+    # ── threads ──────────────────────────────────────────────────────────────────────────────────
+
+    def _read(self) -> None:
+        reader = wire.FrameReader()
+        with contextlib.suppress(OSError, wire.OutOfStep):
+            while chunk := self._connection.recv(1 << 16):
+                for body in reader.push(chunk):
+                    self._accept(body)
+        # The other side is gone: stop a decode that is under way, then the main loop.
+        self._cancelled.add(self._running)
+        if self._backend is not None:
+            self._backend.abort(on=True)
+        self._commands.put(None)
+
+    def _accept(self, body: bytes) -> None:
+        try:
+            command = wire.command_decoder.decode(body)
+        except msgspec.DecodeError as error:
+            self._emit(RequestRefused(request=0, message=f"unknown command: {error}", hint=""))
+            return
+        if not isinstance(command, Cancel):
+            self._commands.put(command)
+            return
+        self._cancelled.add(command.request)
+        if self._backend is not None and command.request == self._running:
+            self._backend.abort(on=True)
+
+    def _write(self) -> None:
+        with contextlib.suppress(OSError):
+            while (body := self._events.get()) is not None:
+                self._connection.sendall(body)
+
+    def _emit(self, event: EngineEvent) -> None:
+        self._events.put(wire.frame(event))
+
+    # ── commands ─────────────────────────────────────────────────────────────────────────────────
+
+    def _serve(self, command: EngineCommand) -> None:
+        """Carry out one command. This is the engine process boundary: nothing gets past it."""
+        try:
+            self._dispatch(command)
+        except AgspecError as error:
+            self._refuse(command, error)
+        except Exception as error:
+            traceback.print_exc()
+            message = f"internal error in the engine: {type(error).__name__}: {error}"
+            self._refuse(command, AgspecError(message, "see the engine's log"))
+
+    def _refuse(self, command: EngineCommand, error: AgspecError) -> None:
+        """Answer a command that could not be carried out, in the form its sender waits for."""
+        match command:
+            case LoadModel():
+                failed = EngineFailed(
+                    message=error.message, hint=error.hint, log_path="", restarting=False
+                )
+                self._emit(failed)
+            case IndexDocument():
+                skipped = DocumentIndexed(
+                    path=command.path, n_tokens=0, n_corpus_tokens=0, skipped=error.message
+                )
+                self._emit(skipped)
+            case _:
+                request = command.request if isinstance(command, Generate) else 0
+                self._emit(RequestRefused(request=request, message=error.message, hint=error.hint))
+
+    def _dispatch(self, command: EngineCommand) -> None:
+        match command:
+            case LoadModel():
+                self._load(command)
+            case ConfigureDrafting():
+                self._configure(command)
+            case Generate():
+                self._generate(command)
+            case IndexDocument():
+                self._index(command)
+            case ForgetDocument():
+                self._ready()[1].drafter.forget(command.path)
+            case ResetSession():
+                self._ready()[1].reset()
+            case Cancel() | Shutdown():
+                """Taken off the wire by the reader, and by `run`."""
+
+    def _load(self, command: LoadModel) -> None:
+        started = time.perf_counter()
+        backend: Backend
+        if command.path.startswith(SCHEME):
+            backend = ScriptedBackend(command)
+        else:
+            _limit_memory(Path(command.path))
+            # Loaded here and not above: the scripted backend must run where llama.cpp does not.
+            from agspec_tui.engine.llama import LlamaBackend
+
+            backend = LlamaBackend(command)
+        self._backend = backend
+        self._decoder = Decoder(
+            backend,
+            make_drafter(self._settings.drafter),
+            make_policy(self._settings),
+            self._emit,
+            command.n_seq_max,
+        )
+        self._emit(
+            ModelLoaded(
+                model=command.name,
+                device=backend.device,
+                n_ctx=backend.n_ctx,
+                n_vocab=backend.n_vocab,
+                n_threads=backend.n_threads,
+                load_s=time.perf_counter() - started,
+                n_exact=backend.n_exact,
+                rollback=self._decoder.rollback,
+            )
+        )
+
+    def _configure(self, command: ConfigureDrafting) -> None:
+        policy = make_policy(command)
+        drafter = make_drafter(command.drafter)
+        if self._decoder is not None:
+            if command.drafter != self._settings.drafter:
+                self._decoder.drafter = drafter
+            self._decoder.policy = policy
+        self._settings = command
+
+    def _generate(self, command: Generate) -> None:
+        backend, decoder = self._ready()
+        self._running = command.request
+        backend.abort(on=False)
+        try:
+            decoder.generate(command, lambda: command.request in self._cancelled)
+        finally:
+            self._running = 0
+            self._cancelled.discard(command.request)
+
+    def _index(self, command: IndexDocument) -> None:
+        backend, decoder = self._ready()
+        views = [
+            (view.name, tuple(backend.tokenize(view.text, special=False))) for view in command.views
+        ]
+        n_corpus = decoder.drafter.index(command.path, views)
+        self._emit(
+            DocumentIndexed(
+                path=command.path,
+                n_tokens=sum(len(ids) for _, ids in views),
+                n_corpus_tokens=n_corpus,
+                skipped="",
+            )
+        )
+
+    def _ready(self) -> tuple[Backend, Decoder]:
+        if self._backend is None or self._decoder is None:
+            raise EngineError("no model is loaded", "load one first")
+        return self._backend, self._decoder
+
+
+def _limit_memory(model: Path) -> None:
+    """Bound the address space, so that an absurd context fails here and not machine-wide.
+
+    The mapped model file counts as address space but not as used memory, so it comes on top.
+    """
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE)
+    if sys.platform == "darwin":  # the limit does not hold there for mapped memory
+        return
+    size = model.stat().st_size if model.is_file() else 0
+    used = psutil.Process().memory_info().vms
+    limit = used + size + psutil.virtual_memory().available + _SPARE_BYTES
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def main() -> None:
+    """Serve the socket whose file descriptor is the only argument."""
+    connection = socket.socket(fileno=int(sys.argv[1]))
+    EngineProcess(connection).run()
+    sys.stdout.flush()
+    # Freeing a large model at exit takes time and gains nothing.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,278 @@
+"""The decode loop: draft, verify, roll back, commit, learn.
+
+    newest token x₀, not yet in the cache; match m in the corpora; K by the policy
+    decode  [x₀ x₁ … x_D]   one target pass, D + 1 logit rows
+    verify   ✓  ✓  …  ✗     A accepted, then the target's own choice: the bonus token
+    trim the cache to x₀ … x_A; commit x₁ … x_A and the bonus, which is the next x₀
+
+Between steps the cache holds exactly the committed tokens but the newest one.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from agspec_tui.commands import Generate
+from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Drafter, Match
+from agspec_tui.engine.prompt import PromptBuilder, piece_at
+from agspec_tui.engine.reply import Reply
+from agspec_tui.engine.sequence import Sequence, SequenceTable
+from agspec_tui.engine.types import Backend, Cancelled, Chooser
+from agspec_tui.errors import EngineError
+from agspec_tui.events import EngineEvent, GenerationFinished, PrefillProgressed, StepCommitted
+from agspec_tui.policy.types import Budget, Outcome, Policy
+
+# A chunk takes about a second on a small CPU, so progress is seen and the rate stays near its best.
+_PREFILL_CHUNK = 128
+_MIN_REPLY = 64
+"""Tokens of room below which a reply is not begun."""
+
+
+class Decoder:
+    """Generates replies with one backend; owns the sequences in its cache."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        drafter: Drafter,
+        policy: Policy,
+        emit: Callable[[EngineEvent], None],
+        n_slots: int = 4,
+    ) -> None:
+        self.drafter = drafter
+        self.policy = policy
+        self.rollback = True
+        self._backend = backend
+        self._emit = emit
+        self._prompts = PromptBuilder(backend)
+        self._table = SequenceTable(n_slots)
+
+    def reset(self) -> None:
+        """Drop every cached sequence, the corpora and every α."""
+        for slot in self._table.clear():
+            self._backend.trim(slot, 0)
+        self.drafter.reset()
+        self.policy.reset()
+
+    def generate(self, command: Generate, cancelled: Callable[[], bool]) -> None:
+        """Run one generation to its end; emits its events, the last one `GenerationFinished`.
+
+        Raises:
+            EngineError: the prompt does not fit, the grammar is wrong, or the target failed.
+        """
+        chooser = self._backend.chooser(command.grammar)
+        pieces = self._prompts.pieces(command.sequence, command.messages)
+        ids = [token for piece in pieces for token in piece.ids]
+        sequence = self._table.take(command.sequence, command.request)
+        self._make_room(sequence, len(ids))
+        n_reused, broken_at = self._reuse(sequence, ids)
+        reply = Reply(self._backend, command.max_tokens, command.stop)
+        started = time.perf_counter()
+        read = started
+        try:
+            self._prefill(command, sequence, ids, n_reused, cancelled)
+            read = time.perf_counter()
+            if command.drafting:
+                self.drafter.begin(command.sequence, pieces)
+            newest = ids[-1]
+            while not reply.stop_reason:
+                newest = self._step(command, sequence, reply, chooser, newest)
+                if cancelled():
+                    reply.end("cancelled")
+        except Cancelled:
+            reply.end("cancelled")
+        finally:
+            # Whatever happened, the cache must hold the committed tokens and nothing else.
+            self._backend.abort(on=False)
+            self._trim(sequence, len(sequence.tokens))
+        if read == started:  # cancelled in prefill
+            read = time.perf_counter()
+        self._emit(
+            GenerationFinished(
+                turn=command.turn,
+                role=command.role,
+                request=command.request,
+                stop_reason=reply.stop_reason,
+                text=reply.text,
+                ids=tuple(reply.ids),
+                n_prompt=len(ids),
+                n_reused=n_reused,
+                broken_by="" if broken_at < 0 else piece_at(pieces, broken_at),
+                n_tokens=reply.n_tokens,
+                n_steps=reply.n_steps,
+                n_drafted=reply.n_drafted,
+                n_accepted=reply.n_accepted,
+                prefill_s=read - started,
+                decode_s=time.perf_counter() - read,
+                alpha=self.policy.alpha(command.role),
+            )
+        )
+
+    def _make_room(self, sequence: Sequence, n_prompt: int) -> None:
+        """Free cached sequences, the longest unused first, until the prompt and a reply fit."""
+        needed = n_prompt + _MIN_REPLY
+        if needed > self._backend.n_ctx:
+            raise EngineError(
+                f"a prompt of {n_prompt} tokens does not fit a context of {self._backend.n_ctx}",
+                "choose a larger n_ctx, or name fewer or smaller files",
+            )
+        for other in self._table.others(sequence):
+            if self._n_cached_by_others(sequence) + needed <= self._backend.n_ctx:
+                return
+            self._trim(other, 0)
+
+    def _n_cached_by_others(self, sequence: Sequence) -> int:
+        return self._table.n_cached() - len(sequence.tokens)
+
+    def _reuse(self, sequence: Sequence, ids: list[int]) -> tuple[int, int]:
+        """Trim the cache to what the prompt shares with it.
+
+        Returns:
+            Tokens reused, and the position at which the prompt left the cached transcript, or −1
+            if it only grew.
+        """
+        n_cached = len(sequence.tokens)
+        # The last prompt token is decoded again in the first step, since that step needs its row.
+        shared = sequence.common_prefix(ids)
+        n_keep = min(shared, len(ids) - 1)
+        broken_at = shared if shared < n_cached else -1
+        self._trim(sequence, n_keep)
+        return len(sequence.tokens), broken_at
+
+    def _prefill(
+        self,
+        command: Generate,
+        sequence: Sequence,
+        ids: list[int],
+        n_reused: int,
+        cancelled: Callable[[], bool],
+    ) -> None:
+        started = time.perf_counter()
+        end = len(ids) - 1
+        chunk = min(_PREFILL_CHUNK, self._backend.n_batch)
+        while True:
+            n_done = len(sequence.tokens)
+            seconds = time.perf_counter() - started
+            self._emit(
+                PrefillProgressed(
+                    turn=command.turn,
+                    role=command.role,
+                    request=command.request,
+                    n_done=n_done if n_done < end else len(ids),
+                    n_total=len(ids),
+                    n_reused=n_reused,
+                    tok_per_s=(n_done - n_reused) / seconds if n_done > n_reused else 0.0,
+                )
+            )
+            if n_done >= end:
+                return
+            if cancelled():
+                raise Cancelled
+            part = ids[n_done : min(n_done + chunk, end)]
+            self._backend.decode(part, n_done, sequence.slot, 0)
+            sequence.tokens += part
+
+    def _step(
+        self, command: Generate, sequence: Sequence, reply: Reply, chooser: Chooser, newest: int
+    ) -> int:
+        """One step; returns the newest token, which is committed but not yet in the cache."""
+        started = time.perf_counter()
+        room = self._room(sequence, reply)
+        match, budget, draft = self._propose(command, room)
+        proposed = time.perf_counter()
+        n_past = len(sequence.tokens)
+        block = [newest, *draft.ids]
+        logits = self._backend.decode(block, n_past, sequence.slot, len(block))
+        n_accepted, bonus = chooser.verify(logits, draft.ids)
+        decoded = time.perf_counter()
+        n_chars = len(reply.text)
+        taken, n_accepted_chars = reply.commit(draft.ids[:n_accepted], bonus)
+        # A stop inside the accepted run leaves tokens in the cache that were never committed.
+        sequence.tokens += block[: 1 + min(n_accepted, len(taken))]
+        if len(sequence.tokens) < n_past + len(block):
+            self._trim(sequence, len(sequence.tokens))
+        reply.n_steps += 1
+        reply.n_drafted += len(draft.ids)
+        reply.n_accepted += n_accepted
+        if command.drafting:
+            censored = budget.censored or len(draft.ids) < budget.k
+            self.policy.observe(command.role, Outcome(len(draft.ids), n_accepted, censored))
+            self.drafter.feed(taken)
+        if self._is_full(sequence):
+            reply.end("context")
+        self._emit(
+            StepCommitted(
+                turn=command.turn,
+                role=command.role,
+                request=command.request,
+                step=reply.n_steps,
+                ids=tuple(taken),
+                text=reply.text[n_chars:],
+                n_accepted_chars=n_accepted_chars,
+                n_drafted=len(draft.ids),
+                n_accepted=n_accepted,
+                match_len=match.length,
+                source=draft.source,
+                document=draft.document,
+                offset=draft.offset,
+                budget=budget.k,
+                cap=self.policy.cap(command.role),
+                alpha=self.policy.alpha(command.role),
+                decode_us=(decoded - proposed) * 1e6,
+                draft_us=(proposed - started) * 1e6,
+                n_context=len(sequence.tokens),
+            )
+        )
+        return bonus
+
+    def _room(self, sequence: Sequence, reply: Reply) -> int:
+        """Most tokens a draft may have here: context, reply, batch and exactness bound it."""
+        if not self.rollback:
+            return 0
+        # One place each for the newest token and the bonus token.
+        n_free = self._backend.n_ctx - self._table.n_cached() - 2
+        largest = self._backend.n_exact or self._backend.n_batch
+        return max(0, min(n_free, reply.n_left - 1, largest - 1))
+
+    def _propose(self, command: Generate, room: int) -> tuple[Match, Budget, Draft]:
+        if not command.drafting:
+            return NO_MATCH, Budget(0, censored=True), NO_DRAFT
+        match = self.drafter.match()
+        budget = self.policy.budget(command.role, match.length, room)
+        if budget.k < 1:
+            return match, budget, NO_DRAFT
+        return match, budget, self._before_eog(self.drafter.draft(match, budget.k))
+
+    def _before_eog(self, draft: Draft) -> Draft:
+        """End-of-generation tokens are never drafted: accepting one must not be decided early."""
+        for index, token in enumerate(draft.ids):
+            if self._backend.is_eog(token):
+                return replace(draft, ids=draft.ids[:index])
+        return draft
+
+    def _is_full(self, sequence: Sequence) -> bool:
+        """Free the other sequences when the context runs out; True if even that is not enough."""
+        for other in self._table.others(sequence):
+            if self._table.n_cached() + 2 <= self._backend.n_ctx:
+                break
+            self._trim(other, 0)
+        return self._table.n_cached() + 2 > self._backend.n_ctx
+
+    def _trim(self, sequence: Sequence, n_keep: int) -> None:
+        """Roll the cache of a sequence back to its first `n_keep` tokens.
+
+        Where the memory cannot be trimmed (recurrent, hybrid), the sequence is read again from its
+        committed tokens and drafting is off from then on.
+        """
+        if self._backend.trim(sequence.slot, n_keep):
+            del sequence.tokens[n_keep:]
+            return
+        keep = sequence.tokens[:n_keep]
+        sequence.tokens.clear()
+        if not self._backend.trim(sequence.slot, 0):
+            raise EngineError("the cache of a sequence cannot be cleared")
+        self.rollback = False
+        for start in range(0, n_keep, self._backend.n_batch):
+            part = keep[start : start + self._backend.n_batch]
+            self._backend.decode(part, start, sequence.slot, 0)
+            sequence.tokens += part

@@ -1,0 +1,48 @@
+"""From a transcript of messages to prompt tokens, in pieces.
+
+The chat template's scaffold is tokenised with special tokens on, contents with special tokens off:
+a repository file that holds `<|im_end|>` stays text. Replies keep the ids they were sampled as, so
+the token transcript only ever grows and the cached prefix stays valid.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from agspec_tui.commands import Message
+from agspec_tui.drafting.types import Piece
+from agspec_tui.engine.types import Backend
+
+# Contents up to the largest file that is ever shown recur in every turn; a few hundred suffice.
+_N_CACHED_TEXTS = 512
+
+
+class PromptBuilder:
+    """Tokenises transcripts for one backend, each text once."""
+
+    def __init__(self, backend: Backend) -> None:
+        @lru_cache(maxsize=_N_CACHED_TEXTS)
+        def tokens_of(text: str, special: bool) -> tuple[int, ...]:
+            return tuple(backend.tokenize(text, special=special))
+
+        self._tokens_of = tokens_of
+        self._backend = backend
+
+    def pieces(self, sequence: str, messages: Sequence[Message]) -> list[Piece]:
+        """One piece a message (scaffold, then content), and a last one that opens the reply."""
+        scaffolds = self._backend.scaffold([message.role for message in messages])
+        pieces = []
+        for number, (scaffold, message) in enumerate(zip(scaffolds, messages, strict=False), 1):
+            content = message.ids or self._tokens_of(message.text, False)
+            label = f"{sequence}: {message.role} message {number}"
+            pieces.append(Piece(label, self._tokens_of(scaffold, True) + tuple(content)))
+        pieces.append(Piece(f"{sequence}: reply", self._tokens_of(scaffolds[-1], True)))
+        return pieces
+
+
+def piece_at(pieces: Sequence[Piece], position: int) -> str:
+    """Label of the piece that holds a token position; empty behind the end."""
+    for piece in pieces:
+        if position < len(piece.ids):
+            return piece.label
+        position -= len(piece.ids)
+    return ""

@@ -1,0 +1,140 @@
+"""A deterministic target with no weights: for tests, demos and pictures, behind the same loop.
+
+Tokens are bytes. The script holds whole replies; the n-th generation says the n-th one. The target
+is a function of its context like any other: off the script (behind a rejected draft token) it
+chooses a blank, so verification, rollback and positions are exercised for real.
+"""
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from agspec_tui.commands import LoadModel
+from agspec_tui.engine.chat_template import render_chatml, split_scaffold
+from agspec_tui.engine.types import Cancelled, Chooser, Logits
+from agspec_tui.engine.verify import GreedyChooser
+from agspec_tui.errors import EngineError
+
+SCHEME = "scripted:"
+_START, _END = "<|im_start|>", "<|im_end|>"
+_START_ID, _END_ID = 256, 257
+_N_VOCAB = 258
+_OFF_SCRIPT = ord(" ")
+
+
+class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of a script file."""
+
+    replies: tuple[str, ...]
+    """Replies in the order of the generations."""
+    step_delay_s: float = 0.0
+    """Seconds that each target pass takes, so that a person can watch."""
+
+
+class ScriptedBackend:
+    """Says what its script says, one byte token at a time."""
+
+    def __init__(self, load: LoadModel) -> None:
+        """Read the script named by `scripted:FILE`.
+
+        Raises:
+            EngineError: the file is missing or is no script.
+        """
+        path = Path(load.path.removeprefix(SCHEME))
+        try:
+            self._script = msgspec.json.decode(path.read_bytes(), type=Script)
+        except (OSError, msgspec.DecodeError) as error:
+            raise EngineError(
+                f"{path} is no script: {error}", 'write {"replies": ["…", "…"]}'
+            ) from error
+        self.n_ctx = load.n_ctx
+        self.n_batch = load.n_batch
+        self.n_vocab = _N_VOCAB
+        self.n_threads = 1
+        self.n_exact = load.n_batch
+        self.device = "script"
+        self._cache: dict[int, list[int]] = {}
+        self._n_said = 0
+        self._reply: list[int] = []
+        self._starts: dict[int, int] = {}
+        self._aborted = threading.Event()
+
+    def tokenize(self, text: str, *, special: bool) -> list[int]:
+        """Bytes of the text; with `special`, the two ChatML marks are one token each."""
+        data = text.encode("utf-8", "surrogatepass")
+        if not special:
+            return list(data)
+        ids: list[int] = []
+        for index, part in enumerate(data.split(_START.encode())):
+            if index:
+                ids.append(_START_ID)
+            for number, piece in enumerate(part.split(_END.encode())):
+                if number:
+                    ids.append(_END_ID)
+                ids += piece
+        return ids
+
+    def detokenize(self, ids: Sequence[int]) -> bytes:
+        """The bytes; marks yield nothing."""
+        return bytes(token for token in ids if token < _START_ID)
+
+    def is_eog(self, token: int) -> bool:
+        """Whether it is the ChatML end mark."""
+        return token == _END_ID
+
+    def scaffold(self, roles: Sequence[str]) -> list[str]:
+        """ChatML."""
+        return split_scaffold(render_chatml, roles)
+
+    def chooser(self, grammar: str) -> Chooser:
+        """Begin the next reply of the script; grammars are taken as satisfied.
+
+        Raises:
+            EngineError: the script has no further reply.
+        """
+        if self._n_said >= len(self._script.replies):
+            raise EngineError(f"the script has only {self._n_said} replies", "add one")
+        self._reply = [*self._script.replies[self._n_said].encode(), _END_ID]
+        self._n_said += 1
+        self._starts.clear()
+        return GreedyChooser()
+
+    def decode(self, ids: Sequence[int], pos: int, slot: int, n_logits: int) -> Logits:
+        """Extend a sequence and choose what the script says next; see `Backend.decode`."""
+        cache = self._cache.setdefault(slot, [])
+        if pos != len(cache):
+            raise EngineError(f"position {pos} is not the end of the cache, {len(cache)}")
+        if self._aborted.wait(self._script.step_delay_s):
+            raise Cancelled
+        cache += ids
+        logits = np.zeros((n_logits, _N_VOCAB), dtype=np.float32)
+        first = len(cache) - n_logits
+        for row in range(n_logits):
+            logits[row, self._choice(cache, first + row, slot)] = 1.0
+        return logits
+
+    def _choice(self, cache: list[int], position: int, slot: int) -> int:
+        """The script's token after `position`, if all before it was on script."""
+        start = self._starts.setdefault(slot, position)
+        n_said = position - start
+        if n_said < len(self._reply) and cache[start + 1 : position + 1] == self._reply[:n_said]:
+            return self._reply[n_said]
+        return _OFF_SCRIPT
+
+    def trim(self, slot: int, n_keep: int) -> bool:
+        """Always possible."""
+        del self._cache.setdefault(slot, [])[n_keep:]
+        return True
+
+    def abort(self, *, on: bool) -> None:
+        """Set or clear the flag that ends a delay."""
+        if on:
+            self._aborted.set()
+        else:
+            self._aborted.clear()
+
+    def close(self) -> None:
+        """There is nothing to free."""
