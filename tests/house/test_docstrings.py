@@ -4,6 +4,7 @@ from pathlib import Path
 
 from tests.house.sources import nodes, package_python, tree
 
+ENDS = (".", "…", ".)")
 RECORD_BASES = {"Struct", "NamedTuple", "TypedDict"}
 FRAMEWORK_HOOKS = ("on_", "watch_", "validate_", "compute_", "compose", "render", "get_", "action_")
 """Methods whose meaning the screen library fixes; only under tui/."""
@@ -59,7 +60,7 @@ def test_every_field_has_a_sentence():
         for name, line, sentence in sentences(node)
     ]
     assert len(fields) > 100, "the rule does not see the events"
-    assert [field for field, sentence in fields if not sentence.strip().endswith(".")] == []
+    assert [field for field, sentence in fields if not sentence.strip().endswith(ENDS)] == []
 
 
 def test_events_commands_and_settings_are_among_the_records():

@@ -4,7 +4,7 @@ from tests.house.sources import nodes, own_python, package_python
 
 BOUNDARIES = {
     "agspec_tui/session/turns.py": "turn boundary",
-    "agspec_tui/engine/process.py": "engine process boundary",
+    "agspec_tui/engine/child.py": "engine process boundary",
     "agspec_tui/tui/bridge.py": "UI bridge",
 }
 BROAD = {"Exception", "BaseException"}

@@ -22,17 +22,20 @@ def words(identifier: str) -> set[str]:
     return {word for word in split.lower().split("_") if word}
 
 
+def values(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and name of every parameter, variable and field of a Python file."""
+    for node in nodes(path, ast.arg, ast.Name, ast.Attribute):
+        if isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id if isinstance(node, ast.Name) else node.attr
+
+
 def defined(path: Path) -> Iterator[tuple[int, str]]:
     """Line and name of everything a Python file gives a name to."""
-    for node in nodes(path, ast.AST):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node.lineno, node.name
-        elif isinstance(node, ast.arg):
-            yield node.lineno, node.arg
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.lineno, node.id
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield node.lineno, node.attr
+    yield from values(path)
+    for node in nodes(path, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef):
+        yield node.lineno, node.name
 
 
 def test_no_module_or_folder_has_a_name_that_says_nothing():
@@ -69,7 +72,7 @@ def test_counts_begin_with_n_and_times_end_in_s_or_us():
     wrong = [
         f"{path}:{line} {name}"
         for path in package_python()
-        for line, name in defined(path)
+        for line, name in values(path)
         if COUNT_OR_TIME.search(name)
     ]
     assert wrong == []
