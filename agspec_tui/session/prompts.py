@@ -1,0 +1,159 @@
+"""What each role is shown: one user message a reply, the stable parts first, volatile text last.
+
+The system message holds nothing that changes within a session, and files and tool output stand in
+user messages only, where they are tokenised with special tokens off.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from agspec_tui.forms.types import Form
+from agspec_tui.session.handover import RunResult
+from agspec_tui.session.outline import Candidate
+from agspec_tui.session.roles import Limits
+
+_N_LINE_CHARS = 240
+_N_STUB_LINES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFile:
+    """A file with its text, as a prompt shows it."""
+
+    path: str
+    """Path relative to the repository."""
+    text: str
+    """Its text with `\\n` line ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """An earlier attempt, as a later one is told of it."""
+
+    stub: str
+    """Its changed lines, or what it did, in a few lines."""
+    outcome: str
+    """Why it did not do, in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoderContext:
+    """Everything one coder reply may be shown."""
+
+    issue: str
+    """The issue."""
+    files: Sequence[ShownFile]
+    """Files to change."""
+    new: Sequence[str]
+    """Paths to be made."""
+    change: str = ""
+    """The plan's sentence; empty to leave it out."""
+    reading: Sequence[ShownFile] = ()
+    """Other files, to read only."""
+    run: RunResult | None = None
+    """The latest failing run; None to leave it out."""
+    tried: Sequence[Tried] = ()
+    """Earlier attempts; empty to leave them out."""
+    note: str = ""
+    """What went wrong with the last reply; stands at the very end."""
+
+
+def planner_message(
+    issue: str, candidates: Sequence[Candidate], run: RunResult, limits: Limits
+) -> str:
+    """Issue, files with the names they define, and the failing run."""
+    lines = [candidate.line() for candidate in candidates[: limits.n_list_lines]]
+    n_more = len(candidates) - len(lines)
+    if n_more > 0:
+        lines.append(f"({n_more} more files)")
+    parts = [_section("Issue", issue.strip()), _section("Files", "\n".join(lines))]
+    if not run.ok:
+        parts.append(_output(run, limits))
+    parts.append("Which files must change, and how? Answer with the JSON object.")
+    return "\n\n".join(parts)
+
+
+def coder_message(context: CoderContext, form: Form, limits: Limits) -> str:
+    """Issue and files first, so that a retry reuses them; then what an attempt adds."""
+    parts = [_section("Issue", context.issue.strip())]
+    if context.files:
+        shown = "\n".join(form.render_file(file.path, file.text) for file in context.files)
+        parts.append(_section("Files to change", shown))
+    for file in context.reading:
+        parts.append(_section(f"For reading only: {file.path}", _fenced(file.text)))
+    if context.change:
+        parts.append(_section("Task", context.change))
+    if context.run is not None:
+        parts.append(_output(context.run, limits))
+    if context.tried:
+        parts.append(_tried(context.tried))
+    parts.append(_section("Answer format", form.instructions().strip()))
+    parts.append(_request(context))
+    return "\n\n".join(parts)
+
+
+def executor_message(run: RunResult, limits: Limits) -> str:
+    """Command, exit code, and the end of the output."""
+    code = "none: it ran past its time limit" if run.timed_out else str(run.exit_code)
+    return f"{_output(run, limits)}\n\nExit code: {code}"
+
+
+def excerpt(output: str, n_lines: int) -> str:
+    """Head and tail of an output, mostly tail, since test runners put their summary there."""
+    lines = [
+        line if len(line) <= _N_LINE_CHARS else f"{line[:_N_LINE_CHARS]} …"
+        for line in output.strip("\n").split("\n")
+    ]
+    if len(lines) <= n_lines:
+        return "\n".join(lines)
+    n_head = n_lines // 3
+    n_left_out = len(lines) - n_lines
+    return "\n".join([*lines[:n_head], f"[… {n_left_out} lines …]", *lines[n_head - n_lines :]])
+
+
+def change_stub(diff: str) -> str:
+    """The changed lines of a diff and nothing else, a few of them."""
+    lines = [
+        line
+        for line in diff.split("\n")
+        if line.startswith(("+", "-")) and not line.startswith(("+++", "---"))
+    ]
+    more = [f"(and {len(lines) - _N_STUB_LINES} more lines)"] if len(lines) > _N_STUB_LINES else []
+    return "\n".join([*lines[:_N_STUB_LINES], *more])
+
+
+def _request(context: CoderContext) -> str:
+    """The last lines: the note if there is one, and what to write now."""
+    said = [context.note] if context.note else []
+    if context.files:
+        said.append(f"Change {_list([file.path for file in context.files])} to solve the issue.")
+    if context.new:
+        said.append(f"Make the new file {_list(context.new)}.")
+    return " ".join(said)
+
+
+def _tried(tried: Sequence[Tried]) -> str:
+    entries = [f"{one.stub}\nResult: {one.outcome}" for one in tried]
+    text = "\n\n".join(entries)
+    return _section("Already tried, and wrong; do something else", text)
+
+
+def _output(run: RunResult, limits: Limits) -> str:
+    output = excerpt(run.output, limits.n_output_lines)
+    return _section(f"Output of `{run.command}`", _fenced(output))
+
+
+def _section(title: str, body: str) -> str:
+    return f"## {title}\n{body}"
+
+
+def _fenced(text: str) -> str:
+    """Text between fences longer than any in it."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}\n{text.rstrip()}\n{fence}"
+
+
+def _list(paths: Iterable[str]) -> str:
+    return " and ".join(f"`{path}`" for path in paths)

@@ -1,0 +1,95 @@
+import msgspec
+import pytest
+
+from agspec_tui.session.handover import Step
+from agspec_tui.session.outline import Candidate
+from agspec_tui.session.plan import fallback_plan, nearest_path, read_plan
+from agspec_tui.session.roles import Limits
+
+KNOWN = ["src/app.py", "src/money.py", "src/util/money.py", "README.md"]
+CANDIDATES = [Candidate("src/app.py", ("run",), 5), Candidate("src/money.py", (), 2)]
+
+
+def plan(*steps, **options):
+    reply = msgspec.json.encode({"steps": list(steps)}).decode()
+    settings = {"limits": Limits(), "tests_allowed": False, **options}
+    candidates = [Candidate(path, (), 0) for path in KNOWN]
+    return read_plan(reply, candidates, **settings)
+
+
+def step(*files, change="c", **more):
+    return {"files": list(files), "change": change, **more}
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("src/app.py", "src/app.py"),
+        ("./src/app.py", "src/app.py"),
+        ("src\\app.py", "src/app.py"),
+        ("app.py", "src/app.py"),
+        ("/repo/src/app.py", "src/app.py"),
+        ("lib/app.py", "src/app.py"),
+        ("src.app", "src/app.py"),
+        ("src/ap.py", "src/app.py"),
+        ("util/money.py", "src/util/money.py"),
+        ("readme", ""),
+        ("", ""),
+        ("completely/else.go", ""),
+    ],
+)
+def test_a_said_path_becomes_the_nearest_real_one(said, meant):
+    assert nearest_path(said, KNOWN) == meant
+
+
+def test_a_good_plan_is_kept():
+    made = plan(step("src/app.py", change="fix it"), step("src/money.py", change="and this"))
+    assert made.steps == (Step(("src/app.py",), "fix it"), Step(("src/money.py",), "and this"))
+    assert made.fallback == ""
+    assert made.files == ("src/app.py", "src/money.py")
+
+
+def test_steps_that_share_a_file_become_one():
+    made = plan(step("src/app.py", change="a"), step("src/app.py", "src/money.py", change="b"))
+    assert made.steps == (Step(("src/app.py", "src/money.py"), "a b"),)
+
+
+def test_unknown_paths_are_dropped_and_the_rest_stays():
+    assert plan(step("nowhere/else.go", "src/app.py")).files == ("src/app.py",)
+
+
+@pytest.mark.parametrize(
+    "path", ["../out.py", "~/x.py", ".git/config.ini", "py", "src/app.py", "tests/test_new.py"]
+)
+def test_a_new_path_must_be_inside_have_a_suffix_and_be_no_test(path):
+    assert plan(step("src/money.py", new=[path])).steps[0].new == ()
+
+
+def test_a_new_file_is_kept_and_a_new_test_only_if_the_issue_asks():
+    assert plan(step(new=["src/new.py"])).steps[0].new == ("src/new.py",)
+    made = plan(step(new=["tests/test_new.py"]), tests_allowed=True)
+    assert made.steps[0].new == ("tests/test_new.py",)
+
+
+def test_a_plan_is_cut_to_its_limits():
+    steps = [step(path, change=path) for path in KNOWN]
+    assert len(plan(*steps, limits=Limits(n_steps=2, n_files=4)).steps) == 2
+    assert len(plan(*steps, limits=Limits(n_steps=4, n_files=3)).files) == 3
+
+
+@pytest.mark.parametrize("reply", ["", "no json", '{"steps": []}', '{"steps": [{"files": ["x'])
+def test_an_unusable_reply_falls_back_to_the_likeliest_file(reply):
+    made = read_plan(reply, CANDIDATES, Limits(), tests_allowed=False)
+    assert made.files == ("src/app.py",)
+    assert made.fallback
+
+
+def test_the_fallback_takes_two_files_that_are_as_likely():
+    tie = [Candidate("a.py", (), 5), Candidate("b.py", (), 5), Candidate("c.py", (), 1)]
+    assert fallback_plan(tie, "why").files == ("a.py", "b.py")
+    unknown = [Candidate("a.py", (), 0), Candidate("b.py", (), 0)]
+    assert fallback_plan(unknown, "why").files == ("a.py",)
+
+
+def test_without_source_files_there_is_no_plan():
+    assert fallback_plan([], "why").steps == ()
