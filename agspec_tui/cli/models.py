@@ -1,0 +1,168 @@
+"""`agspec-tui models`: list, pull, path, plan."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import msgspec
+
+from agspec_tui.cli.pull_progress import PullProgress
+from agspec_tui.config import load, models_dir
+from agspec_tui.errors import ModelError, UsageError
+from agspec_tui.models.catalogue import DEFAULT, ENTRIES, CatalogueEntry, require
+from agspec_tui.models.discover import FoundModel, discover
+from agspec_tui.models.joining import part_path
+from agspec_tui.models.memory import available_bytes
+from agspec_tui.models.plan import check_fits, in_units, plan, trained_n_ctx
+from agspec_tui.models.pull import pull
+from agspec_tui.models.resolve import resolve
+from agspec_tui.models.verified import is_marked, model_path
+
+_SCHEMA = 1
+
+
+@click.group()
+def models() -> None:
+    """List, pull and check models."""
+
+
+@models.command("list")
+@click.option("--json", "json_file", metavar="FILE", help="Write JSON to FILE; - is stdout.")
+def list_models(json_file: str | None) -> None:
+    """List the catalogue, and GGUF files that other programs have fetched."""
+    folder = models_dir()
+    found = discover()
+    if json_file is not None:
+        _write_json(_document(folder, found), json_file)
+        return
+    rows = [
+        (entry.name, in_units(entry.n_bytes), entry.licence, _state(entry, folder), entry.use)
+        for entry in ENTRIES
+    ]
+    _table(("name", "size", "licence", "state", "use"), rows)
+    if found:
+        click.echo("\nfound on this machine")
+        _table(
+            ("name", "size", "place", "path"),
+            [
+                (_printable(m.name), in_units(m.n_bytes), m.place, _printable(str(m.path)))
+                for m in found
+            ],
+        )
+
+
+@models.command("pull")
+@click.argument("name")
+@click.option("--force", is_flag=True, help="Fetch again even if it is there.")
+def pull_model(name: str, force: bool) -> None:
+    """Fetch a model of the catalogue, check it, and put it in the models folder."""
+    entry = require(name)
+    with PullProgress(entry.name, sys.stderr) as progress:
+        pulled = pull(entry, force=force, progress=progress.update, note=progress.note)
+    verb = "pulled and verified" if pulled.fetched else "already there"
+    click.echo(f"{entry.name}: {verb}, {pulled.path}")
+
+
+@models.command("path")
+@click.argument("name")
+def path_of_model(name: str) -> None:
+    """Print the path of a model's file."""
+    resolved = resolve(name)
+    if resolved.header is None:
+        raise ModelError(f"{name} is a script, not a file of weights", "name a model")
+    click.echo(os.fsencode(resolved.path))
+
+
+@models.command("plan")
+@click.argument("name")
+@click.option("--n-ctx", type=int, help="Context in tokens; by default the configured one.")
+@click.option("--n-batch", type=int, help="Most tokens in one decode; by default as configured.")
+def plan_model(name: str, n_ctx: int | None, n_batch: int | None) -> None:
+    """Show the memory a model takes, against what is there; exit code 2 if it does not fit.
+
+    NAME is a name of the catalogue, of a file found on this machine, or a path.
+    """
+    resolved = resolve(name)
+    header = resolved.header
+    if header is None:
+        raise ModelError(f"{name} is a script, it has no weights", "name a model")
+    config = load()
+    wanted = n_ctx if n_ctx is not None else trained_n_ctx(header, config.n_ctx)
+    made = plan(header, wanted, n_batch if n_batch is not None else config.n_batch)
+    available = available_bytes()
+    rows = [
+        ("context", f"{made.n_ctx} of {header.n_ctx_train or '?'} tokens"),
+        ("weights", in_units(made.weights_bytes)),
+        ("KV cache, f16", in_units(made.kv_bytes)),
+        ("compute buffers", in_units(made.compute_bytes)),
+        ("engine process", in_units(made.process_bytes)),
+        ("needed", in_units(made.total_bytes)),
+        ("available", in_units(available)),
+    ]
+    _table(("memory", _printable(resolved.name)), rows)
+    check_fits(header, made.n_ctx, made.n_batch, available)
+    click.echo("fits")
+
+
+def _state(entry: CatalogueEntry, folder: Path) -> str:
+    """`pulled`, `not checked` (checked when it is next used), `partly` or `not pulled`."""
+    path = model_path(entry.name, folder)
+    if is_marked(entry, path):
+        return "pulled"
+    if path.is_file():
+        return "not checked"
+    return "partly" if part_path(entry, folder).is_file() else "not pulled"
+
+
+def _document(folder: Path, found: list[FoundModel]) -> dict[str, object]:
+    return {
+        "schema": _SCHEMA,
+        "models_dir": _printable(str(folder)),
+        "default": DEFAULT,
+        "models": [
+            {
+                "name": entry.name,
+                "title": entry.title,
+                "n_bytes": entry.n_bytes,
+                "licence": entry.licence,
+                "sha256": entry.sha256,
+                "state": _state(entry, folder),
+                "path": _printable(str(model_path(entry.name, folder))),
+            }
+            for entry in ENTRIES
+        ],
+        "found": [
+            {
+                "name": _printable(model.name),
+                "n_bytes": model.n_bytes,
+                "place": model.place,
+                "path": _printable(str(model.path)),
+            }
+            for model in found
+        ],
+    }
+
+
+def _write_json(document: dict[str, object], file: str) -> None:
+    text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
+    if file == "-":
+        click.echo(text)
+        return
+    try:
+        Path(file).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}", "--json FILE") from error
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
+    for row in [head, *rows]:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        click.echo("  ".join(cells).rstrip())
+
+
+def _printable(text: str) -> str:
+    """A name from the disk without what could move the cursor or is no text."""
+    return "".join(c if c.isprintable() else "?" for c in text)
