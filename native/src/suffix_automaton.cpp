@@ -1,0 +1,198 @@
+#include "agspec/suffix_automaton.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+
+namespace agspec {
+namespace {
+
+constexpr std::int32_t kMaxTokens = 1 << 30;  // States are at most twice as many.
+constexpr std::size_t kFirstSlots = 1024;
+constexpr Token kNoToken = -1;
+
+// In ordinary text a suffix link chain has a handful of states. In periodic text it grows with the
+// text, and counting every occurrence at every state of it would be quadratic.
+constexpr int kEagerSteps = 64;
+constexpr std::size_t kMaxDeferred = 4096;
+
+}  // namespace
+
+SuffixAutomaton::SuffixAutomaton() : slots_(kFirstSlots, -1) {
+  states_.push({0, kNoState, kNoPosition, kNoPosition, 0, kNoToken, kNoState, -1});
+}
+
+void SuffixAutomaton::append(std::span<const Token> tokens) {
+  for (const Token token : tokens) append(token);
+}
+
+void SuffixAutomaton::append(Token token) {
+  if (text_.size() >= kMaxTokens) throw std::length_error("the corpus is full");
+  const Position position = text_.push(token);
+  if (is_separator(token)) {
+    last_ = kRoot;
+    fresh_ = false;
+    return;
+  }
+  // A fresh state has no edges yet. Any other one is the whole text since the last separator,
+  // which has occurred before, and may have this continuation already.
+  const StateId* known = fresh_ ? nullptr : find(last_, token);
+  if (known != nullptr) {
+    const bool whole = states_[*known].length == states_[last_].length + 1;
+    last_ = whole ? *known : clone(last_, token, *known);
+  } else {
+    last_ = extend(token, position);
+    fresh_ = true;
+  }
+  add_occurrence(last_, position);
+}
+
+StateId SuffixAutomaton::add_state(std::int32_t length, Position position) {
+  return states_.push({length, kRoot, position, position, 0, kNoToken, kNoState, -1});
+}
+
+// Adds the state of the text since the last separator, which has never occurred before.
+StateId SuffixAutomaton::extend(Token token, Position position) {
+  const StateId added = add_state(states_[last_].length + 1, position);
+  StateId parent = last_;
+  const StateId* target = nullptr;
+  while (parent != kNoState && (target = find(parent, token)) == nullptr) {
+    add_edge(parent, token, added);
+    parent = states_[parent].link;
+  }
+  if (parent != kNoState) {
+    const StateId known = *target;
+    const bool whole = states_[known].length == states_[parent].length + 1;
+    states_[added].link = whole ? known : clone(parent, token, known);
+  }
+  return added;
+}
+
+// Splits the shorter substrings off a state: from now on they end at more positions than the
+// longer ones. Both have had the same end positions so far, also among the deferred ones.
+StateId SuffixAutomaton::clone(StateId parent, Token token, StateId original) {
+  State copy = states_[original];
+  copy.length = states_[parent].length + 1;
+  copy.spill = -1;
+  const StateId added = states_.push(copy);
+  std::int32_t tail = -1;
+  for (std::int32_t edge = states_[original].spill; edge >= 0; edge = edges_[edge].next) {
+    const std::int32_t same = enter({added, edges_[edge].token, edges_[edge].target, -1});
+    (tail < 0 ? states_[added].spill : edges_[tail].next) = same;
+    tail = same;
+  }
+  states_[original].link = added;
+  for (StateId state = parent; state != kNoState; state = states_[state].link) {
+    StateId* target = find(state, token);
+    if (target == nullptr || *target != original) break;
+    *target = added;
+  }
+  return added;
+}
+
+// Counts an occurrence at a state and at all suffixes of it, the far ones later.
+void SuffixAutomaton::add_occurrence(StateId state, Position position) {
+  for (int step = 0; state != kRoot; ++step) {
+    State& here = states_[state];
+    if (step == kEagerSteps) {
+      deferred_.push_back({here.length, state, 1, position});
+      deferred_length_ = std::max(deferred_length_, here.length);
+      if (deferred_.size() >= kMaxDeferred) settle();
+      return;
+    }
+    ++here.count;
+    here.last = position;
+    state = here.link;
+  }
+}
+
+// Carries the deferred occurrences up to the root, the longest states first, so that chains that
+// meet go on as one: in a run of n tokens that takes n steps, however many were deferred.
+void SuffixAutomaton::settle() {
+  const auto shorter = [](const Deferred& a, const Deferred& b) {
+    return a.length != b.length ? a.length < b.length : a.state < b.state;
+  };
+  std::make_heap(deferred_.begin(), deferred_.end(), shorter);
+  while (!deferred_.empty()) {
+    Deferred sum{0, deferred_.front().state, 0, kNoPosition};
+    while (!deferred_.empty() && deferred_.front().state == sum.state) {
+      sum.count += deferred_.front().count;
+      sum.last = std::max(sum.last, deferred_.front().last);
+      std::pop_heap(deferred_.begin(), deferred_.end(), shorter);
+      deferred_.pop_back();
+    }
+    State& here = states_[sum.state];
+    here.count += sum.count;
+    here.last = std::max(here.last, sum.last);
+    if (here.link == kRoot) continue;
+    deferred_.push_back({states_[here.link].length, here.link, sum.count, sum.last});
+    std::push_heap(deferred_.begin(), deferred_.end(), shorter);
+  }
+  deferred_length_ = 0;
+}
+
+std::size_t SuffixAutomaton::slot_of(StateId state, Token token) const {
+  const auto key = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(state)) << 32) |
+                   static_cast<std::uint32_t>(token);
+  // Fibonacci hashing: the high bits of the product are the well mixed ones.
+  return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15ULL) >>
+                                  (64 - std::countr_zero(slots_.size())));
+}
+
+StateId* SuffixAutomaton::find(StateId state, Token token) {
+  State& from = states_[state];
+  if (from.token == token) return &from.target;
+  if (from.spill < 0) return nullptr;
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t slot = slot_of(state, token); slots_[slot] >= 0; slot = (slot + 1) & mask) {
+    Edge& edge = edges_[slots_[slot]];
+    if (edge.state == state && edge.token == token) return &edge.target;
+  }
+  return nullptr;
+}
+
+StateId SuffixAutomaton::next(StateId state, Token token) const {
+  if (is_separator(token)) return kNoState;
+  const StateId* target = const_cast<SuffixAutomaton*>(this)->find(state, token);
+  return target == nullptr ? kNoState : *target;
+}
+
+void SuffixAutomaton::add_edge(StateId state, Token token, StateId target) {
+  State& from = states_[state];
+  if (from.token == kNoToken) {
+    from.token = token;
+    from.target = target;
+    return;
+  }
+  from.spill = enter({state, token, target, from.spill});
+}
+
+// Stores an edge where `find` looks for it; the caller puts it into its state's list.
+std::int32_t SuffixAutomaton::enter(const Edge& edge) {
+  const std::int32_t added = edges_.push(edge);
+  if (static_cast<std::size_t>(added) * 5 > slots_.size() * 3) grow_slots();
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t slot = slot_of(edge.state, edge.token);
+  while (slots_[slot] >= 0) slot = (slot + 1) & mask;
+  slots_[slot] = added;
+  return added;
+}
+
+// Doubles the hash table; the caller enters the newest edge.
+void SuffixAutomaton::grow_slots() {
+  std::vector<std::int32_t>(slots_.size() * 2, -1).swap(slots_);
+  const std::size_t mask = slots_.size() - 1;
+  for (std::int32_t edge = 0; edge + 1 < edges_.size(); ++edge) {
+    std::size_t slot = slot_of(edges_[edge].state, edges_[edge].token);
+    while (slots_[slot] >= 0) slot = (slot + 1) & mask;
+    slots_[slot] = edge;
+  }
+}
+
+std::size_t SuffixAutomaton::memory_bytes() const {
+  return sizeof(*this) + text_.bytes() + states_.bytes() + edges_.bytes() +
+         slots_.capacity() * sizeof(slots_[0]) + deferred_.capacity() * sizeof(Deferred) +
+         visits_.capacity() * sizeof(Visit);
+}
+
+}  // namespace agspec
