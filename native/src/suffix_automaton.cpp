@@ -47,6 +47,12 @@ void SuffixAutomaton::append(Token token) {
   add_occurrence(last_, position);
 }
 
+void SuffixAutomaton::clear() {
+  const std::uint64_t epoch = epoch_ + 1;
+  *this = SuffixAutomaton();
+  epoch_ = epoch;
+}
+
 StateId SuffixAutomaton::add_state(std::int32_t length, Position position) {
   return states_.push({length, kRoot, position, position, 0, kNoToken, kNoState, -1});
 }

@@ -31,6 +31,12 @@ class SuffixAutomaton {
   void append(Token token);
   void append(std::span<const Token> tokens);
 
+  // Drops the text and frees its memory.
+  void clear();
+
+  // How often the text was dropped; states of an earlier epoch mean nothing.
+  std::uint64_t epoch() const { return epoch_; }
+
   std::int32_t n_tokens() const { return text_.size(); }
   std::int32_t n_states() const { return states_.size(); }
   Token token(Position position) const { return text_[position]; }
@@ -127,6 +133,7 @@ class SuffixAutomaton {
   std::vector<std::int32_t> slots_;  // Hash table of `edges_` by (state, token); -1 is free.
   std::vector<Deferred> deferred_;
   std::vector<Visit> visits_;  // Kept to spare a query the allocation.
+  std::uint64_t epoch_ = 0;
   std::int32_t deferred_length_ = 0;  // Length of the longest state in `deferred_`.
   StateId last_ = kRoot;  // State of the text since the last separator.
   bool fresh_ = false;    // Whether `last_` was new, so that it has one end position.
