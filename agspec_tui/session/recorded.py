@@ -1,0 +1,158 @@
+"""Replays a recorded session: a file with one event a line, shown again as if it happened now."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+
+from agspec_tui.commands import AnswerApproval, Interrupt, Quit, SessionCommand
+from agspec_tui.errors import UsageError
+from agspec_tui.events import (
+    ApprovalAnswered,
+    ApprovalRequested,
+    Event,
+    TaskFinished,
+    TaskSubmitted,
+)
+from agspec_tui.session.bus import Bus
+
+FASTEST = float("inf")
+"""Speed that waits for nothing."""
+STEPWISE = 0.0
+"""Speed at which events come only by `step`."""
+
+
+def read_events(path: Path) -> list[Event]:
+    """Read a recording.
+
+    Raises:
+        UsageError: the file cannot be read, or a line is no event; the message names the line.
+    """
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError(f"{path}: {reason}", "give a file with one JSON event a line") from error
+    decoder = msgspec.json.Decoder(Event)
+    events: list[Event] = []
+    for number, text in enumerate(lines, 1):
+        if not text.strip():
+            continue
+        try:
+            events.append(decoder.decode(text))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise UsageError(
+                f"{path}, line {number}: {error}", "this is no recording of a session"
+            ) from error
+    return events
+
+
+def write_events(path: Path, events: list[Event]) -> None:
+    """Write a recording that `read_events` reads."""
+    encoder = msgspec.json.Encoder()
+    path.write_bytes(b"".join(encoder.encode(event) + b"\n" for event in events))
+
+
+class RecordedSession:
+    """Publishes the events of a recording, at their own pace, faster, at once, or one by one.
+
+    What was recorded cannot be changed: a task that is submitted is not worked on. A paced replay
+    stops at a recorded question until it is answered; a no, or an interrupt, ends it.
+    """
+
+    def __init__(self, path: Path, speed: float = 1.0) -> None:
+        """Prepare a replay.
+
+        Args:
+            path: The recording.
+            speed: 1.0 is the recorded pace, 2.0 twice as fast; `FASTEST` and `STEPWISE` are
+                special.
+        """
+        if speed < 0:
+            raise UsageError(f"speed {speed} is negative", "use 1 for the recorded pace")
+        self.bus = Bus()
+        self._path = path
+        self._speed = speed
+        self._events: list[Event] = []
+        self._next = 0
+        self._question: ApprovalRequested | None = None
+        self._go_on = asyncio.Event()
+        self._playing: asyncio.Task[None] | None = None
+
+    @property
+    def n_left(self) -> int:
+        """Events not yet published."""
+        return len(self._events) - self._next
+
+    async def start(self) -> None:
+        """Read the recording and begin to play it.
+
+        Raises:
+            UsageError: the recording cannot be read.
+        """
+        self._events = read_events(self._path)
+        if self._speed == FASTEST:
+            self.step(len(self._events))
+        elif self._speed > STEPWISE:
+            self._playing = asyncio.create_task(self._play())
+
+    def step(self, n: int = 1) -> int:
+        """Publish the next `n` events, whatever the speed; returns how many there were."""
+        batch = self._events[self._next : self._next + n]
+        for event in batch:
+            self._next += 1
+            self.bus.publish(event)
+        return len(batch)
+
+    async def _play(self) -> None:
+        before = self._events[0].t_s if self._events else 0.0
+        while self._next < len(self._events):
+            event = self._events[self._next]
+            await asyncio.sleep(max(0.0, event.t_s - before) / self._speed)
+            before = event.t_s
+            if isinstance(event, ApprovalRequested):
+                self._question = event
+                self._go_on.clear()
+            self.step()
+            if self._question is not None:
+                await self._go_on.wait()
+
+    async def send(self, command: SessionCommand) -> None:
+        """Answer the recorded question, or end the replay; other commands change nothing."""
+        match command:
+            case AnswerApproval(call_id=call_id, approved=approved):
+                if self._question is None or self._question.call_id != call_id:
+                    return
+                question, self._question = self._question, None
+                if approved:
+                    self._go_on.set()
+                else:
+                    self.bus.publish(
+                        ApprovalAnswered(call_id=call_id, approved=False, turn=question.turn)
+                    )
+                    self._end("the recorded change was rejected; the recording ends here")
+            case Interrupt() | Quit():
+                self._end("the replay was stopped")
+            case _:
+                return
+
+    def _end(self, summary: str) -> None:
+        """Stop playing; a task that was begun ends as cancelled."""
+        if self._playing is not None:
+            self._playing.cancel()
+            self._playing = None
+        shown = self._events[: self._next]
+        begun = [event for event in shown if isinstance(event, TaskSubmitted | TaskFinished)]
+        self._next = len(self._events)
+        if begun and isinstance(begun[-1], TaskSubmitted):
+            wall_s = shown[-1].t_s - begun[-1].t_s
+            self.bus.publish(
+                TaskFinished(status="cancelled", summary=summary, diff="", wall_s=wall_s)
+            )
+
+    async def close(self) -> None:
+        """Stop playing."""
+        if self._playing is not None:
+            self._playing.cancel()
+            await asyncio.gather(self._playing, return_exceptions=True)
+            self._playing = None

@@ -1,0 +1,163 @@
+"""The application: screens, keys, themes, and a clean end. Everything else is elsewhere."""
+
+import asyncio
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+
+from agspec_tui.errors import ThemeError
+from agspec_tui.tui import theme as themes
+from agspec_tui.tui.screens.help import HelpScreen
+from agspec_tui.tui.screens.main import MainScreen
+from agspec_tui.tui.source import Source
+from agspec_tui.tui.state import UiState
+from agspec_tui.tui.text import one_line
+
+CLOSE_S = 5.0
+"""Longest wait for the session to close, in seconds; the terminal is given back in any case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the screen leaves behind."""
+
+    summary: str
+    """One line about the last task."""
+    exit_code: int
+    """0, or 2 or 3 if the session could not be started."""
+
+
+class AgspecApp(App[Outcome]):
+    """A terminal workspace on one source."""
+
+    TITLE = "agspec-tui"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark,f1", "help", "Help", key_display="F1"),
+        Binding("t,f4", "next_theme", "Theme", key_display="t"),
+        Binding("f6", "release_mouse", show=False),
+        Binding("q", "quit", "Quit"),
+        Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
+    ]
+    PAUSE_GC_ON_SCROLL = True
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        repo: Path,
+        model: str,
+        theme: str = themes.DEFAULT,
+        issue: str = "",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__()
+        self._source = source
+        self._wanted_theme = theme
+        self._issue = issue
+        self._clock = clock
+        self._source_closed = False
+        self._mouse = True
+        self._own_themes: list[str] = []
+        self.state = UiState(repo=repo.resolve().name or str(repo), model=model)
+        self.main: MainScreen | None = None
+        for name, text in themes.stylesheets():
+            self.stylesheet.add_source(text, read_from=("themes", name), is_default_css=False)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Our semantic colours for whatever theme is on."""
+        return themes.derived(self.current_theme)
+
+    def on_mount(self) -> None:
+        """Put on the theme and open the main screen."""
+        self._use_themes()
+        self._catch_signals()
+        self.main = MainScreen(self._source, self.state, issue=self._issue, clock=self._clock)
+        self.push_screen(self.main)
+
+    def _use_themes(self) -> None:
+        loaded, errors = themes.load_all()
+        for theme in loaded:
+            self.register_theme(theme)
+        self._own_themes = [theme.name for theme in loaded]
+        known = self._wanted_theme in self.available_themes
+        if not known and not errors:
+            hint = f"there are {', '.join(self._own_themes)}"
+            errors.append(ThemeError(f"theme {self._wanted_theme} does not exist", hint))
+        self.theme = self._wanted_theme if known else themes.DEFAULT
+        if errors:
+            message = "; ".join(one_line(error.one_line()) for error in errors)
+            self.notify(message, title="Theme", severity="warning", timeout=10, markup=False)
+
+    def _catch_signals(self) -> None:
+        """A polite kill or a closed terminal ends the session as `q` does."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            try:
+                loop.add_signal_handler(number, self._on_signal)
+            except (NotImplementedError, RuntimeError, ValueError):
+                return  # no signal handlers on this platform or outside the main thread
+
+    def _on_signal(self) -> None:
+        self.run_worker(self.action_quit(), exit_on_error=False)
+
+    # ── actions ──────────────────────────────────────────────────────────────────────────────────
+
+    def action_help(self) -> None:
+        """Open the page of keys, or close it."""
+        if isinstance(self.screen, HelpScreen):
+            self.screen.dismiss(None)
+        else:
+            self.push_screen(HelpScreen())
+
+    def action_next_theme(self) -> None:
+        """Put on the next of our themes."""
+        names = self._own_themes
+        at = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(at + 1) % len(names)]
+        self.notify(f"theme {self.theme}", timeout=2, markup=False)
+
+    def action_release_mouse(self) -> None:
+        """Let the terminal select and paste with the mouse, or take the mouse back."""
+        if self._driver is None or self._driver.is_headless:
+            return
+        self._mouse = not self._mouse
+        switch = "h" if self._mouse else "l"
+        for mode in (1000, 1003, 1015, 1006):
+            self._driver.write(f"\x1b[?{mode}{switch}")
+        self._driver.flush()
+        whose = "the app" if self._mouse else "the terminal; F6 takes it back"
+        self.notify(f"the mouse belongs to {whose}", timeout=3, markup=False)
+
+    async def action_quit(self) -> None:
+        """Close the session, then leave."""
+        await self._close_source()
+        self.exit(self._outcome(), return_code=self.main.exit_code if self.main else 0)
+
+    async def on_unmount(self) -> None:
+        """However the app ends, the session is closed."""
+        await self._close_source()
+
+    async def _close_source(self) -> None:
+        if self._source_closed:
+            return
+        self._source_closed = True
+        self.state.activity = "closing"
+        try:
+            await asyncio.wait_for(self._source.close(), CLOSE_S)
+        except Exception as error:  # the UI bridge: the terminal comes back whatever happens
+            self.log.error(f"closing failed: {error!r}")
+
+    def _outcome(self) -> Outcome:
+        code = self.main.exit_code if self.main else 0
+        finished = self.state.finished
+        if finished is None:
+            return Outcome("no task was finished", code)
+        status = finished.status.replace("_", " ")
+        first = one_line(finished.summary.strip().split("\n")[0])
+        return Outcome(f"{status}: {first}" if first else status, code)

@@ -1,0 +1,211 @@
+"""What the transcript says about each event: one small function a kind, lines in and no widgets."""
+
+from collections.abc import Iterator
+
+from agspec_tui.events import (
+    CommandFinished,
+    EditProposed,
+    EngineFailed,
+    PlanProposed,
+    SessionStarted,
+    TaskFinished,
+    TaskSubmitted,
+    TurnFinished,
+    TurnStarted,
+    VerdictReached,
+)
+from agspec_tui.tui.diff import DiffLine, FileChange, parse
+from agspec_tui.tui.lines import Line, Span, line
+from agspec_tui.tui.numbers import count, seconds
+from agspec_tui.tui.text import one_line
+
+MAX_DIFF_LINES = 400
+"""Lines of a diff shown in the transcript; the approval shows all of it."""
+MAX_OUTPUT_LINES = 60
+"""Lines of a command's output shown in the transcript: its end, where runners put the result."""
+
+_QUIET = Span("  ", "")
+_STYLES = {
+    "file": "file",
+    "meta": "muted",
+    "hunk": "hunk",
+    "added": "added",
+    "removed": "removed",
+    "context": "",
+}
+
+
+def role_style(role: str) -> str:
+    """Style of a role's marks; roles without one of their own share `role-other`."""
+    return f"role-{role}" if role in ("planner", "coder", "executor") else "role-other"
+
+
+def role_mark(role: str) -> str:
+    """The role's initial: what names it where colour cannot."""
+    return one_line(role)[:1].upper() or "?"
+
+
+def welcome(event: SessionStarted) -> list[Line]:
+    """The session is open: where, with whom, and how it tests."""
+    tests = event.test_command or "no test command found"
+    return [
+        line(("repository  ", "muted"), event.repo),
+        line(("tests       ", "muted"), tests),
+        line(("roles       ", "muted"), " → ".join(event.roles)),
+        line(),
+    ]
+
+
+def task(event: TaskSubmitted) -> list[Line]:
+    """The issue in the user's words."""
+    gutter = Span("› ", "task")
+    return [line((text, "task"), gutter=gutter) for text in event.text.split("\n")]
+
+
+def heading(event: TurnStarted) -> list[Line]:
+    """Who speaks, in which turn, in which form."""
+    style = role_style(event.role)
+    form = f" · {event.form}" if event.form else ""
+    return [
+        line(),
+        line(
+            (f" {role_mark(event.role)} ", f"badge-{style}"),
+            (f" {event.role}", style),
+            (f"  turn {event.turn}{form}", "muted"),
+        ),
+    ]
+
+
+def turn_summary(event: TurnFinished) -> list[Line]:
+    """The numbers of one turn, in one line."""
+    parts = [
+        f"{count(event.n_tokens)} tokens",
+        f"{event.tok_per_s:.1f} tok/s",
+        f"accept length {event.accept_length:.2f}",
+        f"{count(event.rejected)} of {count(event.n_drafted)} drafted rejected",
+        f"prompt {count(event.n_reused)}/{count(event.n_prompt)} reused",
+    ]
+    made = [line((" · ".join(parts), "muted"), gutter=_QUIET)]
+    if event.broken_by:
+        made.append(line((f"prefix broken by {event.broken_by}", "muted"), gutter=_QUIET))
+    if event.stop_reason not in ("eog", "stop", ""):
+        made.append(line((f"! stopped: {event.stop_reason}", "warning"), gutter=_QUIET))
+    return made
+
+
+def plan(event: PlanProposed) -> list[Line]:
+    """The plan as a list."""
+    made = [line(("plan", "strong"), gutter=_QUIET)]
+    for number, step in enumerate(event.steps, 1):
+        made.append(line((f"{number}. ", "strong"), (", ".join(step.files), "file"), gutter=_QUIET))
+        made.append(line(one_line(step.change), gutter=Span("     ", "")))
+    return made
+
+
+def edit(event: EditProposed) -> list[Line]:
+    """The edit as a diff."""
+    lines, files = parse(event.diff)
+    made = [line(), *file_list(files)]
+    made.extend(diff_line(item) for item in lines[:MAX_DIFF_LINES])
+    if len(lines) > MAX_DIFF_LINES:
+        left = count(len(lines) - MAX_DIFF_LINES)
+        made.append(line((f"… {left} more lines of the diff are not shown here", "muted")))
+    return made
+
+
+def diff_line(item: DiffLine) -> Line:
+    """One line of a diff; the sign stays, so that colour is not the only signal."""
+    return line((item.text, _STYLES[item.kind]), gutter=_QUIET)
+
+
+def file_list(files: list[FileChange]) -> list[Line]:
+    """Each file with what it gains and loses."""
+    return [
+        line(
+            (file.path, "file"),
+            (f"  +{file.n_added}", "added"),
+            (f" -{file.n_removed}", "removed"),
+            (f"  {file.note}" if file.note else "", "muted"),
+            gutter=Span("± ", "strong"),
+        )
+        for file in files
+    ]
+
+
+def command_started(command: str) -> list[Line]:
+    """A command runs."""
+    return [line(), line((one_line(command), "strong"), gutter=Span("$ ", "command"))]
+
+
+def command_finished(event: CommandFinished) -> list[Line]:
+    """The end of its output, and how it ended."""
+    made = list(_output(event.output))
+    if event.timed_out:
+        ending, style = f"✗ time limit reached after {seconds(event.wall_s)}", "error"
+    elif event.exit_code < 0:
+        ending, style = f"✗ ended by signal {-event.exit_code}", "error"
+    else:
+        mark, style = ("✓", "success") if event.exit_code == 0 else ("✗", "error")
+        ending = f"{mark} exit code {event.exit_code} in {seconds(event.wall_s)}"
+    tests = f" · {event.passed} passed, {event.failed} failed" if event.passed >= 0 else ""
+    made.append(line((ending + tests, style), gutter=_QUIET))
+    return made
+
+
+def _output(output: str) -> Iterator[Line]:
+    gutter = Span("  ┆ ", "muted")
+    lines = output.rstrip("\n").split("\n") if output.strip() else []
+    skipped = len(lines) - MAX_OUTPUT_LINES
+    if skipped > 0:
+        yield line((f"… {count(skipped)} lines before these", "muted"), gutter=gutter)
+        lines = lines[-MAX_OUTPUT_LINES:]
+    for text in lines:
+        yield line((text, "output"), gutter=gutter)
+
+
+def verdict(event: VerdictReached) -> list[Line]:
+    """PASS or FAIL with the reason."""
+    word, style = ("✓ PASS", "success") if event.passed else ("✗ FAIL", "error")
+    return [line((word, f"{style}-strong"), ("  " + one_line(event.reason), ""), gutter=_QUIET)]
+
+
+def finished(event: TaskFinished) -> list[Line]:
+    """How the task ended."""
+    word, style = {
+        "fixed": ("✓ fixed", "success"),
+        "not_fixed": ("✗ not fixed", "error"),
+        "cancelled": ("■ cancelled", "warning"),
+    }.get(event.status, (f"✗ {event.status}", "error"))
+    made = [line(), line((word, f"{style}-strong"), (f"  in {seconds(event.wall_s)}", "muted"))]
+    made.extend(line(text, gutter=_QUIET) for text in event.summary.strip().split("\n"))
+    return [*made, line()]
+
+
+def failure(message: str, hint: str) -> list[Line]:
+    """Something went wrong: what, and what to do."""
+    return _noted("✗ ", "error", message, hint)
+
+
+def warning(message: str, hint: str) -> list[Line]:
+    """Something to know; work goes on."""
+    return _noted("! ", "warning", message, hint)
+
+
+def note(message: str) -> list[Line]:
+    """A quiet remark."""
+    return [line((one_line(message), "muted"), gutter=_QUIET)]
+
+
+def engine_ended(event: EngineFailed) -> str:
+    """The sentence about a dead engine, the same in the transcript and in the notification."""
+    message = one_line(event.message)
+    if event.restarting:
+        return f"engine process ended: {message}; restarting, the next turn will work"
+    return f"engine process ended: {message}"
+
+
+def _noted(sign: str, style: str, message: str, hint: str) -> list[Line]:
+    made = [line((one_line(message), style), gutter=Span(sign, f"{style}-strong"))]
+    if hint:
+        made.append(line((one_line(hint), "muted"), gutter=_QUIET))
+    return made

@@ -1,0 +1,97 @@
+"""Asks before anything is written: the change in full, and a yes or a no."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from agspec_tui.events import ApprovalRequested
+from agspec_tui.tui import entries
+from agspec_tui.tui.diff import parse
+from agspec_tui.tui.text import one_line
+from agspec_tui.tui.widgets.transcript import Transcript
+
+QUIET_S = 1.0
+"""Answers are ignored for this long after the question appears: the keys were typed elsewhere."""
+TYPING_S = 0.5
+"""An ignored key asks for this much more silence."""
+_SCROLL_KEYS = frozenset(
+    {"up", "down", "pageup", "pagedown", "home", "end", "left", "right", "tab", "shift+tab"}
+)
+
+
+class ApprovalScreen(ModalScreen[bool | None]):
+    """`True` approves, `False` rejects, `None` means it was answered elsewhere."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y,enter", "answer(True)", "Approve"),
+        Binding("n,escape", "answer(False)", "Reject"),
+    ]
+
+    def __init__(self, question: ApprovalRequested, *, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self.call_id = question.call_id
+        self._question = question
+        self._clock = clock
+        self._quiet_until = clock() + QUIET_S
+
+    def compose(self) -> ComposeResult:
+        """Summary, files, diff, keys."""
+        _, files = parse(self._question.diff)
+        names = "\n".join(
+            f"± {one_line(file.path)}  +{file.n_added} -{file.n_removed}  {file.note}".rstrip()
+            for file in files
+        )
+        with Vertical(id="approval") as box:
+            box.border_title = "Write this change?"
+            yield Static(one_line(self._question.summary), id="approval-summary", markup=False)
+            yield Static(names, id="approval-files", markup=False)
+            yield Transcript(id="approval-diff", max_lines=50_000)
+            yield Static(id="approval-keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Show the diff from its beginning."""
+        view = self.query_one(Transcript)
+        lines, _ = parse(self._question.diff)
+        view.following = False
+        view.extend(entries.diff_line(item) for item in lines)
+        view.focus()
+        self.show_keys()
+        self.set_interval(0.1, self.show_keys)
+
+    @property
+    def listening(self) -> bool:
+        """True once answers count."""
+        return self._clock() >= self._quiet_until
+
+    def show_keys(self) -> None:
+        """Say whether keys count now."""
+        keys = self.query_one("#approval-keys", Static)
+        if self.listening == keys.has_class("-ready") and keys.content:
+            return
+        keys.set_class(self.listening, "-ready")
+        keys.update(
+            Content("y / Enter  approve     n / Esc  reject     ↑ ↓ PgUp PgDn  scroll")
+            if self.listening
+            else Content("a moment: keys typed before this appeared are ignored…")
+        )
+
+    async def on_event(self, event: events.Event) -> None:
+        """Drop keys that were meant for the prompt before any binding sees them."""
+        if isinstance(event, events.Key) and not self.listening and event.key not in _SCROLL_KEYS:
+            self._quiet_until = max(self._quiet_until, self._clock() + TYPING_S)
+            event.stop()
+            event.prevent_default()
+            return
+        await super().on_event(event)
+
+    def action_answer(self, approved: bool) -> None:
+        """Close with the answer."""
+        if self.listening:
+            self.dismiss(approved)

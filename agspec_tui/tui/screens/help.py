@@ -1,0 +1,80 @@
+"""Every key on one page."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from agspec_tui.tui.measures import DEFINITION
+
+KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    (
+        "Prompt",
+        (
+            ("Enter", "send the issue"),
+            ("Ctrl+J, Shift+Enter", "break the line"),
+            ("↑ ↓ on an empty prompt", "earlier issues"),
+        ),
+    ),
+    (
+        "Work",
+        (
+            ("Esc", "stop what is being done"),
+            ("y, Enter / n, Esc", "approve / reject a change"),
+        ),
+    ),
+    (
+        "Transcript",
+        (
+            ("PgUp PgDn, wheel", "scroll; End follows again"),
+            ("m, F2", "mark drafted and accepted text"),
+            ("drag, Ctrl+C", "select and copy"),
+            ("F6", "give the mouse to the terminal, and take it back"),
+        ),
+    ),
+    (
+        "Screen",
+        (
+            ("d, F3", "what the numbers mean"),
+            ("t, F4", "next theme"),
+            ("Tab, Shift+Tab", "move the focus"),
+            ("?, F1", "this page"),
+            ("Ctrl+P", "all commands"),
+            ("q, Ctrl+Q", "quit; q counts outside the prompt or alone in it"),
+        ),
+    ),
+)
+
+
+class HelpScreen(ModalScreen[None]):
+    """Closes on any of the usual keys."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,question_mark,f1,q,enter", "dismiss_help", "Close"),
+    ]
+
+    def compose(self) -> ComposeResult:
+        """One scrollable page."""
+        with VerticalScroll(id="help") as box:
+            box.border_title = "Keys"
+            yield Static(_page(), id="help-text", markup=False)
+
+    def action_dismiss_help(self) -> None:
+        """Back to the main screen."""
+        self.dismiss(None)
+
+
+def _page() -> Content:
+    parts: list[tuple[str, str]] = []
+    for title, keys in KEYS:
+        parts.append((f"{title}\n", "bold $text-primary"))
+        for key, meaning in keys:
+            parts.append((f"  {key:<24}", "bold"))
+            parts.append((f"{meaning}\n", "$foreground"))
+        parts.append(("\n", ""))
+    parts.append((DEFINITION, "$text-muted"))
+    return Content.assemble(*parts)

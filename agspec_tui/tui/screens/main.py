@@ -1,0 +1,236 @@
+"""The main screen: lays out the widgets, shows what the bridge tells, and sends commands."""
+
+from collections.abc import Callable, Iterable
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from agspec_tui.commands import AnswerApproval, Interrupt, SessionCommand, SubmitTask
+from agspec_tui.errors import EngineError
+from agspec_tui.events import ApprovalRequested
+from agspec_tui.tui import entries
+from agspec_tui.tui.bridge import Bridge, Severity
+from agspec_tui.tui.lines import Line, Span
+from agspec_tui.tui.measures import DEFINITION, MEASURES
+from agspec_tui.tui.screens.approval import ApprovalScreen
+from agspec_tui.tui.source import Source
+from agspec_tui.tui.state import UiState
+from agspec_tui.tui.text import one_line
+from agspec_tui.tui.widgets.header import HeaderStrip
+from agspec_tui.tui.widgets.panels import Meters, Panel
+from agspec_tui.tui.widgets.prompt import Prompt
+from agspec_tui.tui.widgets.status import StatusLine
+from agspec_tui.tui.widgets.transcript import Transcript
+
+TICK_S = 0.1
+"""How often events are taken in, in seconds."""
+PANEL_TICKS = 3
+"""Charts are drawn every so many ticks: a core spent on drawing is a core the model lacks."""
+
+
+class MainScreen(Screen[None]):
+    """Header, transcript, panels, prompt."""
+
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] | None = [
+        (0, "-narrow"),
+        (100, "-normal"),
+        (160, "-roomy"),
+    ]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "interrupt", "Stop"),
+        Binding("m,f2", "marks", "Marks", key_display="m"),
+        Binding("d,f3", "definition", "Meaning", key_display="d"),
+        Binding("pageup", "pages(-1)", show=False),
+        Binding("pagedown", "pages(1)", show=False),
+        Binding("end", "follow", show=False),
+    ]
+
+    def __init__(
+        self, source: Source, state: UiState, *, issue: str, clock: Callable[[], float]
+    ) -> None:
+        super().__init__()
+        self._source = source
+        self._state = state
+        self._clock = clock
+        self._waiting_task = issue
+        self._started_up = False
+        self._tick = 0
+        self._stale = True
+        self.bridge = Bridge(source.bus.subscribe(), state, self)
+        self.exit_code = 0
+
+    def compose(self) -> ComposeResult:
+        """Top to bottom."""
+        yield HeaderStrip(self._state)
+        yield Meters(self._state)
+        with Horizontal(id="body"):
+            yield Transcript(id="transcript")
+            with Vertical(id="panels"):
+                for measure in MEASURES:
+                    yield Panel(self._state, measure)
+        yield Static(id="banner", markup=False)
+        yield Static(DEFINITION, id="definition", markup=False)
+        yield StatusLine(self._state)
+        yield Prompt(id="prompt")
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Begin to listen, then make the source ready while the screen is up."""
+        self.query_one(Prompt).focus()
+        self.set_interval(TICK_S, self.tick)
+        self.run_worker(self._start(), group="start", exit_on_error=False)
+
+    async def _start(self) -> None:
+        model = one_line(self._state.model)
+        self.write(entries.note(f"loading {model}…" if model else "loading the model…"))
+        try:
+            await self._source.start()
+        except Exception as error:  # the UI bridge: the app stays, so that it can be quit
+            self.exit_code = 3 if isinstance(error, EngineError) else 2
+            self._state.activity = "the model could not be loaded; q quits"
+            self.bridge.report(error)
+            return
+        self._started_up = True
+        if self._waiting_task:
+            task, self._waiting_task = self._waiting_task, ""
+            self._send(SubmitTask(text=task))
+
+    # ── drawing ──────────────────────────────────────────────────────────────────────────────────
+
+    def tick(self) -> None:
+        """Take in events; draw what changed, the charts less often than the rest."""
+        self._tick += 1
+        if self.bridge.pump():
+            self._stale = True
+            self._draw_numbers()
+        if self._stale and self._tick % PANEL_TICKS == 0:
+            self._draw_charts()
+            self._stale = False
+
+    def draw(self) -> None:
+        """Take in events and draw everything now."""
+        self.bridge.pump()
+        self._draw_numbers()
+        self._draw_charts()
+
+    def _draw_numbers(self) -> None:
+        self.query_one(HeaderStrip).refresh()
+        self._draw_status()
+        banner = self.query_one("#banner", Static)
+        error = self._state.engine_error
+        banner.set_class(bool(error), "-shown")
+        if error:
+            banner.update(Content(f"✗ engine process ended: {one_line(error)}"))
+
+    def _draw_status(self) -> None:
+        following = self.query_one(Transcript).following
+        self.query_one(StatusLine).show(following=following)
+
+    def _draw_charts(self) -> None:
+        self.query_one(Meters).show()
+        for panel in self.query(Panel):
+            panel.show()
+
+    # ── what the bridge asks ─────────────────────────────────────────────────────────────────────
+
+    def write(self, lines: Iterable[Line]) -> None:
+        """Append whole lines to the transcript."""
+        self.query_one(Transcript).extend(lines)
+
+    def stream(self, text: str, style: str, gutter: Span) -> None:
+        """Append streamed text to the transcript."""
+        self.query_one(Transcript).stream(text, style, gutter)
+
+    def ask(self, question: ApprovalRequested) -> None:
+        """Open the approval over this screen."""
+
+        def answered(approved: bool | None) -> None:
+            if approved is not None:
+                self._send(AnswerApproval(call_id=question.call_id, approved=approved))
+
+        self.app.push_screen(ApprovalScreen(question, clock=self._clock), answered)
+
+    def settled(self, call_id: int) -> None:
+        """Close the approval if the question was answered elsewhere."""
+        top = self.app.screen
+        if isinstance(top, ApprovalScreen) and top.call_id == call_id:
+            top.dismiss(None)
+
+    def alert(self, message: str, severity: Severity) -> None:
+        """Show a notification; its text is foreign, so markup is off."""
+        self.app.notify(one_line(message), severity=severity, markup=False)
+
+    # ── commands ─────────────────────────────────────────────────────────────────────────────────
+
+    def _send(self, command: SessionCommand) -> None:
+        self.run_worker(self._sending(command), group="send", exit_on_error=False)
+
+    async def _sending(self, command: SessionCommand) -> None:
+        try:
+            await self._source.send(command)
+        except Exception as error:  # the UI bridge: a refused command is a line, not the end
+            if isinstance(command, Interrupt):
+                self._state.stopping = False
+            self.bridge.report(error)
+
+    @on(Prompt.Submitted)
+    def _submit(self, message: Prompt.Submitted) -> None:
+        if message.text in ("q", "quit", "exit"):
+            self.run_worker(self.app.action_quit())
+        elif self._state.working:
+            self.query_one(Prompt).text = message.text
+            self.alert("a task is being worked on; Esc stops it", "warning")
+        elif not self._started_up:
+            self._waiting_task = message.text
+            self.write(entries.note("the task starts as soon as the model is loaded"))
+        else:
+            self._send(SubmitTask(text=message.text))
+            self.query_one(Transcript).action_follow()
+            self.query_one(Transcript).focus()
+
+    def action_interrupt(self) -> None:
+        """Stop what is being done; the screen says so at once."""
+        if self._state.working and not self._state.stopping:
+            self._state.stopping = True
+            self._draw_status()
+            self._send(Interrupt())
+
+    def action_marks(self) -> None:
+        """Show or hide which text was drafted and accepted."""
+        transcript = self.query_one(Transcript)
+        transcript.marks = not transcript.marks
+        word = "marked" if transcript.marks else "not marked"
+        self.notify(f"drafted and accepted text is {word}", timeout=2, markup=False)
+
+    def action_definition(self) -> None:
+        """Show or hide what the numbers mean."""
+        self.query_one("#definition").toggle_class("-shown")
+
+    @on(Prompt.Scrolled)
+    def _scrolled(self, message: Prompt.Scrolled) -> None:
+        self.action_pages(message.pages)
+        self.query_one(Transcript).scroll_relative(y=message.lines, animate=False)
+
+    def action_pages(self, pages: int) -> None:
+        """Move the transcript by whole pages; up is negative."""
+        transcript = self.query_one(Transcript)
+        transcript.scroll_relative(y=pages * max(1, transcript.size.height - 1), animate=False)
+
+    @on(Prompt.Follow)
+    def action_follow(self) -> None:
+        """Go to the end of the transcript and stay there."""
+        self.query_one(Transcript).action_follow()
+
+    @on(Transcript.FollowingChanged)
+    def _following_changed(self) -> None:
+        self._draw_status()
+
+    @on(Prompt.QuitTyped)
+    async def _quit_typed(self) -> None:
+        await self.app.action_quit()

@@ -1,0 +1,113 @@
+"""The prompt: Enter sends, Ctrl+J breaks the line, Up on an empty prompt brings back older ones."""
+
+from dataclasses import dataclass
+
+from textual import events
+from textual.message import Message
+from textual.widgets import TextArea
+
+QUIT_AFTER_S = 0.4
+"""A lone `q` quits after this long, so that a sentence may still begin with q."""
+_NEWLINE_KEYS = frozenset({"ctrl+j", "shift+enter", "ctrl+enter", "alt+enter"})
+_SCROLL_KEYS = {"pageup": -1, "pagedown": 1}
+
+
+class Prompt(TextArea):
+    """A growing text field with history."""
+
+    @dataclass
+    class Submitted(Message):
+        """The user sends `text`."""
+
+        text: str
+
+    @dataclass
+    class Scrolled(Message):
+        """The user wants the transcript to move: pages or lines, up is negative."""
+
+        pages: int = 0
+        lines: int = 0
+
+    class Follow(Message):
+        """The user wants the end of the transcript."""
+
+    class QuitTyped(Message):
+        """A lone `q` was typed and nothing followed."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(
+            id=id,
+            soft_wrap=True,
+            tab_behavior="focus",
+            compact=True,
+            highlight_cursor_line=False,
+            placeholder="Describe the issue, Enter starts",
+        )
+        self.cursor_blink = False
+        self._history: list[str] = []
+        self._at: int | None = None
+
+    async def _on_key(self, event: events.Key) -> None:
+        if self._handled(event.key):
+            event.stop()
+            event.prevent_default()
+            return
+        lone_q = event.character == "q" and not self.text
+        await super()._on_key(event)
+        if lone_q:
+            self.set_timer(QUIT_AFTER_S, self._quit_if_alone)
+
+    def _handled(self, key: str) -> bool:
+        if key == "enter":
+            self._submit()
+        elif key in _NEWLINE_KEYS:
+            self.insert("\n")
+        elif key in _SCROLL_KEYS:
+            self.post_message(self.Scrolled(pages=_SCROLL_KEYS[key]))
+        elif key == "end" and not self.text:
+            self.post_message(self.Follow())
+        elif key == "up" and self._may_browse():
+            self._browse(-1)
+        elif key == "down" and self._may_browse():
+            self._browse(1)
+        else:
+            return False
+        return True
+
+    def _submit(self) -> None:
+        text = self.text.strip()
+        if not text:
+            return
+        if not self._history or self._history[-1] != text:
+            self._history.append(text)
+        self._at = None
+        self.text = ""
+        self.post_message(self.Submitted(text))
+
+    def _may_browse(self) -> bool:
+        if not self.text:
+            return True
+        return self._at is not None and self.text == self._history[self._at]
+
+    def _browse(self, step: int) -> None:
+        at = (len(self._history) if self._at is None else self._at) + step
+        if at < 0 or not self._history:
+            return
+        self._at = at if at < len(self._history) else None
+        self.text = "" if self._at is None else self._history[self._at]
+        self.move_cursor(self.document.end)
+
+    def _quit_if_alone(self) -> None:
+        if self.text == "q" and self.has_focus:
+            self.text = ""
+            self.post_message(self.QuitTyped())
+
+    def _on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        event.prevent_default()
+        self.post_message(self.Scrolled(lines=-3))
+
+    def _on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        event.prevent_default()
+        self.post_message(self.Scrolled(lines=3))

@@ -1,0 +1,222 @@
+"""The transcript: lines of foreign text drawn row by row, so that only visible rows cost."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import var
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+
+from agspec_tui.tui.lines import NO_SPAN, Line, Row, Span, line, rows
+
+MAX_LINES = 5000
+"""Lines kept; older ones are dropped, and the first line says how many."""
+STYLES = (
+    *("muted", "strong", "task", "file", "hunk", "added", "removed", "command", "output"),
+    *("error", "warning", "success", "error-strong", "warning-strong", "success-strong"),
+    *("role-planner", "role-coder", "role-executor", "role-other"),
+    *("badge-role-planner", "badge-role-coder", "badge-role-executor", "badge-role-other"),
+    "accepted",
+)
+"""Names a span may carry."""
+
+
+class Transcript(ScrollView, can_focus=True):
+    """Appended at the end, followed at the end, until the reader scrolls up."""
+
+    ALLOW_SELECT = True
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"transcript--{name}" for name in STYLES}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("end", "follow", "Follow", show=False),
+    ]
+
+    class FollowingChanged(Message):
+        """The end of the transcript is kept in view from now on, or is no longer."""
+
+    marks: var[bool] = var(True)
+    """Show which characters were drafted and accepted."""
+    following: var[bool] = var(True)
+    """The newest line is kept in view."""
+
+    def __init__(self, *, max_lines: int = MAX_LINES, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._max_lines = max_lines
+        self._lines: list[Line] = []
+        self._starts: list[int] = []  # row at which each line starts, counted from `_first_row`
+        self._rows: list[Row] = []
+        self._width = 0
+        self._n_dropped = 0
+        self._open: Line | None = None
+        self._styles: dict[str, Style] = {}
+
+    # ── content ──────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def n_lines(self) -> int:
+        """Lines held now, the note about dropped ones left out."""
+        return len(self._lines)
+
+    @property
+    def plain_text(self) -> str:
+        """Everything held, as shown but not wrapped."""
+        return "\n".join(item.gutter.text + item.text() for item in self._lines)
+
+    def extend(self, lines: Iterable[Line]) -> None:
+        """Append whole lines; a streamed line that is open is closed."""
+        self._open = None
+        for item in lines:
+            self._add(item)
+        self._settle()
+
+    def stream(self, text: str, style: str = "", gutter: Span = NO_SPAN) -> None:
+        """Append streamed text; it goes on where the last streamed text stopped."""
+        first, *rest = text.split("\n")
+        if self._open is None:
+            self._open = Line(gutter=gutter)
+            self._add(self._open)
+        self._open.append(first, style)
+        self._rewrap_last()
+        for part in rest:
+            self._open = Line(gutter=gutter)
+            self._open.append(part, style)
+            self._add(self._open)
+        self._settle()
+
+    def _add(self, item: Line) -> None:
+        self._lines.append(item)
+        self._starts.append(len(self._rows))
+        self._rows.extend(rows(item, self._width or 80))
+
+    def _rewrap_last(self) -> None:
+        del self._rows[self._starts[-1] :]
+        self._rows.extend(rows(self._lines[-1], self._width or 80))
+
+    def _settle(self) -> None:
+        """Drop what is over the cap, tell Textual the size, and keep the right row in view."""
+        n_gone = self._drop_oldest()
+        follow, at = self.following, self.scroll_offset.y
+        self.virtual_size = Size(self._width, len(self._rows))
+        if follow:
+            self._to_end()
+        elif n_gone:
+            self.scroll_to(y=max(0, at - n_gone), animate=False, immediate=True)
+        self.refresh()
+
+    def _drop_oldest(self) -> int:
+        """Drop the oldest tenth once the cap is passed, so that it happens seldom."""
+        if len(self._lines) <= self._max_lines:
+            return 0
+        n_drop = len(self._lines) - self._max_lines + self._max_lines // 10
+        had_note = self._n_dropped > 0
+        self._n_dropped += n_drop - had_note
+        text = f"… {self._n_dropped} older lines are no longer kept"
+        n_before = len(self._rows)
+        kept = self._lines[n_drop:]
+        self._rebuild([line((text, "muted")), *kept])
+        return n_before - len(self._rows)
+
+    def _rebuild(self, lines: list[Line]) -> None:
+        self._lines, self._starts, self._rows = [], [], []
+        for item in lines:
+            self._add(item)
+
+    # ── scrolling ────────────────────────────────────────────────────────────────────────────────
+
+    def action_follow(self) -> None:
+        """Go to the end and stay there."""
+        self.following = True
+        self._to_end()
+
+    def _to_end(self) -> None:
+        self.scroll_to(y=self.max_scroll_y, animate=False, immediate=True, force=True)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Scrolling up stops following; reaching the end resumes it."""
+        super().watch_scroll_y(old_value, new_value)
+        if new_value < old_value and new_value < self.max_scroll_y:
+            self.following = False
+        elif new_value >= self.max_scroll_y:
+            self.following = True
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Wrap anew when the width has changed."""
+        width = self.scrollable_content_region.width
+        follow = self.following
+        if width != self._width and width > 0:
+            self._width = width
+            self._rebuild(self._lines)
+            self.virtual_size = Size(width, len(self._rows))
+        if follow:
+            self.call_after_refresh(self.action_follow)
+
+    def watch_following(self) -> None:
+        """Tell the screen."""
+        self.post_message(self.FollowingChanged())
+
+    # ── drawing ──────────────────────────────────────────────────────────────────────────────────
+
+    def notify_style_update(self) -> None:
+        """Forget the styles of the old theme."""
+        super().notify_style_update()
+        self._styles.clear()
+
+    def watch_marks(self) -> None:
+        """Redraw with or without the marks."""
+        self.refresh()
+
+    def _style(self, name: str) -> Style:
+        if name == "accepted" and not self.marks:
+            name = ""
+        if name not in self._styles:
+            known = name in STYLES
+            component = f"transcript--{name}"
+            self._styles[name] = (
+                self.get_component_rich_style(component) if known else self.rich_style
+            )
+        return self._styles[name]
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one visible row."""
+        width, base = self.size.width, self.rich_style
+        index = self.scroll_offset.y + y
+        if index >= len(self._rows):
+            return Strip.blank(width, base)
+        segments = [
+            Segment(span.text, self._style(span.style)) for span in self._rows[index] if span.text
+        ]
+        strip = Strip(segments).adjust_cell_length(width, base)
+        selected = self.text_selection
+        if selected is not None and (reach := selected.get_span(index)) is not None:
+            strip = self._highlight(strip, index, *reach)
+        return strip.apply_offsets(0, index)
+
+    def _highlight(self, strip: Strip, index: int, start: int, end: int) -> Strip:
+        """Selection offsets are characters of the row; the strip is cut at cells."""
+        text = "".join(span.text for span in self._rows[index])
+        stop = len(text) if end == -1 else end
+        left, right = cell_len(text[:start]), cell_len(text[:stop])
+        width = strip.cell_length
+        before, middle, after = (
+            strip.divide([left, right, width])
+            if right > left
+            else (strip, Strip.blank(0), Strip.blank(0))
+        )
+        style = self.screen.get_component_rich_style("screen--selection")
+        return Strip.join([before, middle.apply_style(style), after])
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected text, for copying."""
+        text = "\n".join("".join(span.text for span in row) for row in self._rows)
+        return selection.extract(text), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Redraw the selection."""
+        self.refresh()
