@@ -117,14 +117,8 @@ async def run(
             process.wait(timeout=1.0)
     output, n_cut_chars = pipe.buffer.result()
     exit_code = process.returncode if process.returncode is not None else -signal.SIGKILL
-    return CommandResult(
-        command=_shown(command),
-        exit_code=exit_code,
-        timed_out=timed_out,
-        output=output,
-        n_cut_chars=n_cut_chars,
-        wall_s=time.monotonic() - started,
-    )
+    wall_s = time.monotonic() - started
+    return CommandResult(_shown(command), exit_code, timed_out, output, n_cut_chars, wall_s)
 
 
 def _shown(command: str | tuple[str, ...]) -> str:

@@ -1,0 +1,195 @@
+import stat
+
+import pytest
+
+from agspec_tui.errors import EditError
+from agspec_tui.forms.types import FileChange
+from agspec_tui.session.undo import Restored, UndoLog
+
+
+@pytest.fixture
+def repo(tmp_path):
+    root = (tmp_path / "repo").resolve()
+    root.mkdir()
+    (root / "a.py").write_bytes(b"a0\n")
+    (root / "b.py").write_bytes(b"b0\n")
+    return root
+
+
+@pytest.fixture
+def log(repo):
+    return UndoLog(repo)
+
+
+def tree(root):
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes() if path.is_file() else "folder"
+        for path in sorted(root.rglob("*"))
+    }
+
+
+def test_a_restore_undoes_the_whole_turn_and_nothing_else(repo, log):
+    present = tree(repo)
+    log.begin()
+    log.write((FileChange("a.py", b"a0\n", b"a1\n"),))
+    log.write((FileChange("a.py", b"a1\n", b"a2\n"), FileChange("new/deep/c.py", None, b"c")))
+    (repo / "users.py").write_bytes(b"mine\n")
+    assert log.restore() == Restored(("a.py", "new/deep/c.py"), ())
+    assert tree(repo) == {**present, "users.py": b"mine\n"}
+    assert log.n_turns == 0
+
+
+def test_a_folder_the_agent_made_stays_if_the_user_put_something_in(repo, log):
+    log.write((FileChange("new/c.py", None, b"c"),))
+    (repo / "new/users.py").write_bytes(b"mine\n")
+    assert log.restore().files == ("new/c.py",)
+    assert tree(repo / "new") == {"users.py": b"mine\n"}
+
+
+def test_a_deleted_file_comes_back_with_its_mode(repo, log):
+    (repo / "a.py").chmod(0o750)
+    log.write((FileChange("a.py", b"a0\n", None),))
+    log.restore()
+    assert (repo / "a.py").read_bytes() == b"a0\n"
+    assert stat.S_IMODE((repo / "a.py").stat().st_mode) == 0o750
+
+
+def test_turns_are_restored_one_by_one_from_the_last(repo, log):
+    for old, new in ((b"a0\n", b"a1\n"), (b"a1\n", b"a2\n")):
+        log.begin()
+        log.write((FileChange("a.py", old, new),))
+    assert log.n_turns == 2
+    log.restore()
+    assert (repo / "a.py").read_bytes() == b"a1\n"
+    log.restore()
+    assert (repo / "a.py").read_bytes() == b"a0\n"
+    assert log.restore() == Restored((), ())
+
+
+def test_all_turns_can_be_restored_at_once(repo, log):
+    present = tree(repo)
+    log.begin()
+    log.write((FileChange("a.py", b"a0\n", b"a1\n"), FileChange("new/c.py", None, b"c1")))
+    log.begin()
+    log.write((FileChange("a.py", b"a1\n", b"a2\n"), FileChange("b.py", b"b0\n", None)))
+    log.begin()
+    log.write((FileChange("new/c.py", b"c1", None),))
+    assert log.restore_all() == Restored(("a.py", "b.py", "new/c.py"), ())
+    assert tree(repo) == present
+
+
+def test_a_turn_without_writes_is_no_turn(repo, log):
+    log.begin()
+    log.write((FileChange("a.py", b"a0\n", b"a1\n"),))
+    log.begin()
+    log.begin()
+    log.write((FileChange("a.py", b"a1\n", b"a1\n"),))
+    assert log.n_turns == 1
+    log.restore()
+    assert (repo / "a.py").read_bytes() == b"a0\n"
+
+
+@pytest.mark.parametrize("theirs", [b"a1\nmine\n", None], ids=["changed", "deleted"])
+def test_what_the_user_changed_meanwhile_is_left_alone_and_named(repo, log, theirs):
+    log.write((FileChange("a.py", b"a0\n", b"a1\n"), FileChange("b.py", b"b0\n", b"b1\n")))
+    (repo / "a.py").unlink()
+    if theirs is not None:
+        (repo / "a.py").write_bytes(theirs)
+    result = log.restore()
+    assert result == Restored(("b.py",), ("a.py",))
+    assert "a.py" in result.message()
+    assert (repo / "b.py").read_bytes() == b"b0\n"
+    assert (repo / "a.py").exists() is (theirs is not None)
+    assert log.n_turns == 1
+
+
+def test_a_file_the_agent_created_and_the_user_went_on_with_is_not_deleted(repo, log):
+    log.write((FileChange("new/c.py", None, b"c"),))
+    (repo / "new/c.py").write_bytes(b"c and mine")
+    assert log.restore() == Restored((), ("new/c.py",))
+    assert (repo / "new/c.py").read_bytes() == b"c and mine"
+
+
+def test_a_conflict_can_be_forced_and_the_users_version_brought_back(repo, log):
+    log.write((FileChange("a.py", b"a0\n", b"a1\n"),))
+    (repo / "a.py").write_bytes(b"mine\n")
+    assert log.restore().conflicts == ("a.py",)
+    assert log.restore(force=True) == Restored(("a.py",), ())
+    assert (repo / "a.py").read_bytes() == b"a0\n"
+    assert log.redo() == Restored(("a.py",), ())
+    assert (repo / "a.py").read_bytes() == b"mine\n"
+
+
+def test_a_restore_can_be_taken_back_and_made_again(repo, log):
+    log.write(
+        (
+            FileChange("a.py", b"a0\n", b"a1\n"),
+            FileChange("b.py", b"b0\n", None),
+            FileChange("new/c.py", None, b"c"),
+        )
+    )
+    written = tree(repo)
+    log.restore()
+    restored = tree(repo)
+    for _ in range(2):
+        assert log.redo() == Restored(("a.py", "b.py", "new/c.py"), ())
+        assert tree(repo) == written
+        assert log.restore() == Restored(("a.py", "b.py", "new/c.py"), ())
+        assert tree(repo) == restored
+    assert "new" not in restored
+
+
+def test_a_redo_leaves_alone_what_the_user_changed_after_the_restore(repo, log):
+    log.write((FileChange("a.py", b"a0\n", b"a1\n"),))
+    log.restore()
+    (repo / "a.py").write_bytes(b"mine\n")
+    assert log.redo() == Restored((), ("a.py",))
+    assert (repo / "a.py").read_bytes() == b"mine\n"
+
+
+def test_a_new_write_ends_what_can_be_brought_back(repo, log):
+    log.write((FileChange("a.py", b"a0\n", b"a1\n"),))
+    log.restore()
+    log.write((FileChange("a.py", b"a0\n", b"a2\n"),))
+    assert log.redo() == Restored((), ())
+    assert (repo / "a.py").read_bytes() == b"a2\n"
+
+
+@pytest.mark.parametrize("new_turn", [True, False], ids=["next turn", "same turn"])
+def test_an_undo_of_everything_stops_at_the_users_version(repo, log, new_turn):
+    log.begin()
+    log.write((FileChange("a.py", b"a0\n", b"a1\n"), FileChange("b.py", b"b0\n", b"b1\n")))
+    (repo / "a.py").write_bytes(b"a1\nmine\n")
+    if new_turn:
+        log.begin()
+    log.write((FileChange("a.py", b"a1\nmine\n", b"a2\nmine\n"),))
+    assert log.restore_all() == Restored(("a.py", "b.py"), ("a.py",))
+    assert (repo / "a.py").read_bytes() == b"a1\nmine\n"
+    assert (repo / "b.py").read_bytes() == b"b0\n"
+
+
+def test_a_refused_write_leaves_the_log_as_it_was(repo, log):
+    log.write((FileChange("a.py", b"a0\n", b"a1\n"),))
+    with pytest.raises(EditError):
+        log.write((FileChange("b.py", b"not what is there\n", b"b1\n"),))
+    log.restore()
+    assert tree(repo) == {"a.py": b"a0\n", "b.py": b"b0\n"}
+
+
+def test_a_file_that_has_become_ignored_is_restored_all_the_same(repo, log):
+    log.write((FileChange("build.py", None, b"x"), FileChange("a.py", b"a0\n", b"a1\n")))
+    (repo / "build").mkdir()
+    (repo / ".git").mkdir()
+    (repo / ".gitignore").write_bytes(b"*.py\n")
+    assert log.restore().conflicts == ()
+    assert not (repo / "build.py").exists()
+    assert (repo / "a.py").read_bytes() == b"a0\n"
+
+
+def test_a_link_that_leads_outside_since_is_a_conflict(repo, log):
+    log.write((FileChange("a.py", b"a0\n", b"a1\n"),))
+    (repo.parent / "outside.py").write_bytes(b"a1\n")
+    (repo / "a.py").unlink()
+    (repo / "a.py").symlink_to("../outside.py")
+    assert log.restore() == Restored((), ("a.py",))
+    assert (repo.parent / "outside.py").read_bytes() == b"a1\n"
