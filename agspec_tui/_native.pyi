@@ -55,3 +55,146 @@ class CancelFlag:
         """Take the request back."""
     def is_set(self) -> bool:
         """Whether a stop was asked for."""
+
+@final
+class SuffixAutomaton:
+    """An online suffix automaton over a growing text of token ids.
+
+    A negative id is a separator: no match, group or copy holds one. Positions count every token of
+    the text, separators too, from 0. Use an automaton from one thread at a time.
+    """
+
+    def __init__(self) -> None:
+        """Make one over the empty text."""
+    def append(self, ids: npt.NDArray[np.int32]) -> None:
+        """Append tokens; amortised constant time a token."""
+    @property
+    def n_tokens(self) -> int:
+        """Tokens in the text, with separators."""
+    @property
+    def n_states(self) -> int:
+        """States, the root included; at most twice the tokens."""
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes taken from the allocator."""
+    def match_length(self) -> int:
+        """Length of the longest suffix of the text that also ends at an earlier position."""
+    def copy_start(self, visit_cap: int = 2000) -> int:
+        """Where to copy from after that suffix.
+
+        Its occurrences are grouped by the three tokens that follow them. The start of the most
+        frequent group counts, ties go to the most recent occurrence. If no occurrence is followed
+        by three tokens, it is the most recent one that is followed by any.
+
+        Args:
+            visit_cap: most successors looked at; the answer is exact if that is not reached.
+
+        Returns:
+            Position of the first token to copy; -1 if there is nothing to copy.
+        """
+    def occurrences(self, ids: npt.NDArray[np.int32]) -> tuple[int, int, int]:
+        """How often a substring occurs, and the positions of its first and its last end.
+
+        Returns:
+            (count, first end, last end); (0, -1, -1) for a substring that does not occur, the empty
+            one, and one with a separator.
+        """
+    def check_integrity(self) -> str:
+        """Compare every figure with one worked out the slow way; for tests.
+
+        Returns:
+            The first fault in words; empty if there is none.
+        """
+
+@final
+class SessionCorpus:
+    """The text of a session with its documents; the text's end is the decoding context.
+
+    Use a corpus from one thread at a time.
+    """
+
+    def __init__(self) -> None:
+        """Make an empty corpus."""
+    def begin_document(self, *, joined: bool, offset: int = 0) -> int:
+        """Begin a document, to which later tokens belong.
+
+        Args:
+            joined: it goes on from the text before it; otherwise a separator is put in between.
+            offset: tokens of the document that are left out before the first one appended.
+
+        Returns:
+            The document's number: 0, 1, 2, ….
+        """
+    def append(self, ids: npt.NDArray[np.int32]) -> None:
+        """Append tokens to the last document.
+
+        Raises:
+            RuntimeError: no document was begun.
+        """
+    def match_length(self) -> int:
+        """Length of the longest suffix of the decoding context that occurred before."""
+    def draft(self, k: int, visit_cap: int = 2000) -> tuple[list[int], int, int]:
+        """Up to `k` tokens from `SuffixAutomaton.copy_start` on.
+
+        A draft that reaches the text's end goes on with its own tokens, as periodic text does.
+
+        Returns:
+            (token ids, document number, token offset in it); ([], -1, 0) if there is none.
+        """
+    @property
+    def n_tokens(self) -> int:
+        """Tokens in the text, with separators."""
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes taken from the allocator."""
+    def check_integrity(self) -> str:
+        """As `SuffixAutomaton.check_integrity`."""
+
+@final
+class WorkspaceCorpus:
+    """Documents in the order of indexing; drafts follow the first occurrence of a match.
+
+    Use a corpus from one thread at a time.
+    """
+
+    def __init__(self) -> None:
+        """Make an empty corpus."""
+    def add(self, ids: npt.NDArray[np.int32]) -> int:
+        """Append a document.
+
+        Returns:
+            The document's number, never used again: 0, 1, 2, ….
+        """
+    def forget(self, documents: npt.NDArray[np.int32]) -> None:
+        """Take documents out and index the others anew, in their order; this resets cursors.
+
+        Args:
+            documents: their numbers; unknown ones are no error.
+        """
+    def draft(self, cursor: Cursor, k: int) -> tuple[list[int], int, int]:
+        """Up to `k` tokens that follow the first occurrence of the cursor's match.
+
+        Returns:
+            (token ids, document number, token offset in it); ([], -1, 0) if there is none.
+        """
+    @property
+    def n_tokens(self) -> int:
+        """Tokens in the documents, without separators."""
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes taken from the allocator."""
+    def check_integrity(self) -> str:
+        """As `SuffixAutomaton.check_integrity`."""
+
+@final
+class Cursor:
+    """Follows another text through a workspace corpus, token by token."""
+
+    def __init__(self, corpus: WorkspaceCorpus) -> None:
+        """Make one that has matched nothing yet; it keeps the corpus alive."""
+    def reset(self) -> None:
+        """Forget the tokens it was advanced over."""
+    def advance(self, ids: npt.NDArray[np.int32]) -> None:
+        """Read tokens; amortised constant time a token."""
+    def length(self) -> int:
+        """Length of the longest suffix of what was read that occurs in the corpus."""
