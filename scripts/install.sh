@@ -9,11 +9,11 @@ case $1 in
   run | dev)
     list=build/stamps/$1.txt
     "$python" scripts/requirements.py "$1" >"$list"
-    "$python" -m pip install --quiet --requirement "$list"
+    "$python" -m pip install -qq --requirement "$list"
     ;;
   package)
     # CMAKE_ARGS is meant for llama.cpp; the core takes its options from native/CMakeLists.txt.
-    env -u CMAKE_ARGS "$python" -m pip install --quiet --no-build-isolation --no-deps --editable .
+    env -u CMAKE_ARGS "$python" -m pip install -qq --no-build-isolation --no-deps --editable .
     ;;
   *)
     echo "install.sh: unknown step $1" >&2

@@ -183,7 +183,7 @@ def main() -> None:
     if stamp.get("key") == key:
         return
     wheel = ready_wheel(requirement, flags, key)
-    pip = [sys.executable, "-m", "pip", "install", "--quiet"]
+    pip = [sys.executable, "-m", "pip", "install", "-qq"]
     subprocess.run([*pip, "--force-reinstall", "--no-deps", str(wheel)], check=True)
     subprocess.run([*pip, str(wheel)], check=True)
     options.stamp.parent.mkdir(parents=True, exist_ok=True)
