@@ -1,7 +1,10 @@
+import fcntl
 import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,13 +14,23 @@ from tests.house.sources import ROOT, files, package_python, text
 RUN_TIME = {"click", "llama-cpp-python", "msgspec", "numpy", "platformdirs", "psutil", "textual"}
 
 
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Hold a lock: test processes share the build folder, so that only the first one compiles."""
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.fixture(scope="module")
 def wheel_names(tmp_path_factory) -> set[str]:
     """Names of the files in a wheel built from this tree, in a build folder of its own."""
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     command += ["-Cbuild-dir=build/wheel-test", "-w", str(folder), "."]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    with alone(ROOT / "build" / "wheel-test.lock"):
+        result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
     (wheel,) = folder.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
