@@ -47,7 +47,16 @@ class DraftError(AgspecError):
 
 
 class EditError(AgspecError):
-    """An edit was refused; the message names the file, the place and the nearest real lines."""
+    """An edit was refused; the message names the file and the place, `detail` the real lines."""
+
+    def __init__(self, message: str, hint: str = "", detail: str = "") -> None:
+        super().__init__(message, hint)
+        self.detail = detail
+
+    def report(self) -> str:
+        """The refusal as the coder is told it: message, hint and detail, at most 20 lines."""
+        parts = (self.message, self.hint, self.detail)
+        return "\n".join("\n".join(part for part in parts if part).splitlines()[:20])
 
 
 class ToolError(AgspecError):

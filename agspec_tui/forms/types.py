@@ -20,6 +20,8 @@ class Hunk:
     """Text between the `@@` marks, e.g. `def main`; used only to choose among equal places."""
     line: int = 0
     """Line number the reply claims for the old side, from 1; 0 if it claims none. Only a hint."""
+    final_newline: bool | None = None
+    """Whether the file ends with a line end afterwards, if the reply says so; None: as before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,10 @@ class FileEdit:
     """The reply says that the file is new."""
     delete: bool = False
     """The reply says that the file goes away."""
+    whole_long: str | None = None
+    """`whole` read up to the last bare fence, where the fences of the reply allow two readings."""
+    label: str = ""
+    """First line that was taken as the name of the file and left out of `whole`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,38 @@ class FileChange:
     """Bytes on disk when the edit was landed; None for a new file."""
     after: bytes | None
     """Bytes to be written; None for a deletion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where one replacement landed, and by which rule its place was found."""
+
+    path: str
+    """Path relative to the repository."""
+    hunk: int
+    """Number of the hunk within its file, from 1; for a whole file the number of the change."""
+    rule: str
+    """Name of the rule of `forms.locate`, or `whole`, `create`, `delete`, `append`."""
+    line: int
+    """First line of the span in the old file, from 1."""
+    start: int
+    """First byte of the span in the old file."""
+    end: int
+    """Byte after the span in the old file."""
+    size: int
+    """Bytes that stand in place of the span."""
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """A turn's edits landed in memory: all of them, or none."""
+
+    changes: tuple[FileChange, ...]
+    """Files that differ afterwards, in the order of the reply."""
+    diff: str
+    """Unified diff of `changes`, made from the bytes before and after."""
+    placements: tuple[Placement, ...]
+    """Every replacement with its place, in the order of the files and of their lines."""
 
 
 class Form(Protocol):
@@ -68,8 +106,13 @@ class Form(Protocol):
         """The forms in which a reply may emit this file, each as one text, in index order."""
         ...
 
-    def parse(self, reply: str) -> tuple[FileEdit, ...]:
+    def parse(self, reply: str, expected: tuple[str, ...] = ()) -> tuple[FileEdit, ...]:
         """Read a complete reply.
+
+        Args:
+            reply: The text of the coder, as generated.
+            expected: Paths the coder was asked to change. They settle doubtful spellings; a reply
+                that names no path is read only where exactly one is expected.
 
         Raises:
             EditError: it holds no edit, or one that cannot be read.

@@ -1,0 +1,124 @@
+"""From hunks to line edits of one file: each gets one place, and none may touch another's."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from agspec_tui.errors import EditError
+from agspec_tui.forms import refusals
+from agspec_tui.forms.linediff import changes
+from agspec_tui.forms.locate import Finder, Place, choose
+from agspec_tui.forms.splice import LineEdit
+from agspec_tui.forms.types import FileEdit, Hunk
+
+
+def placements(edit: FileEdit, lines: Sequence[str]) -> list[tuple[Hunk, Place | None]]:
+    """Every hunk with its place; None for one that appends. Order settles what hints do not.
+
+    Args:
+        edit: An edit with hunks.
+        lines: Lines of the old file without their ends.
+
+    Raises:
+        EditError: a hunk fits nowhere, or in several places that nothing tells apart.
+    """
+    finder = Finder(lines)
+    found: list[list[Place]] = []
+    picked: list[Place | None] = []
+    for hunk in edit.hunks:
+        if hunk.old:
+            places = finder.places(hunk)
+            if not places:
+                raise refusals.not_found(edit.path, hunk, lines)
+        else:
+            _refuse_unanchored(edit.path, hunk, len(lines))
+            places = []
+        found.append(places)
+        picked.append(choose(places, hunk, lines) if places else None)
+    for index, hunk in enumerate(edit.hunks):
+        if found[index] and picked[index] is None:
+            picked[index] = _by_order(index, edit.hunks, found, picked)
+            if picked[index] is None:
+                raise refusals.not_unique(edit.path, hunk, found[index])
+    return list(zip(edit.hunks, picked, strict=True))
+
+
+def _by_order(
+    index: int,
+    hunks: Sequence[Hunk],
+    found: Sequence[list[Place]],
+    picked: Sequence[Place | None],
+) -> Place | None:
+    """The one place between those of the hunks before and after.
+
+    Equal hunks in a row take equal places in a row, if there are as many of both.
+    """
+    before = [place.end for place in picked[:index] if place is not None]
+    after = [place.start for place in picked[index + 1 :] if place is not None]
+    low, high = max(before, default=0), min(after, default=1 << 60)
+    fits = [place for place in found[index] if place.start >= low and place.end <= high]
+    twins = [
+        i
+        for i in range(index, len(hunks))
+        if picked[i] is None and hunks[i].old == hunks[index].old and found[i]
+    ]
+    return fits[0] if fits and len(fits) == len(twins) else None
+
+
+def _refuse_unanchored(path: str, hunk: Hunk, n_lines: int) -> None:
+    """Lines without any context may only go to the end, and only if nothing says otherwise."""
+    if n_lines and (hunk.hint or 0 < hunk.line < n_lines):
+        raise EditError(
+            f"{path}, hunk {hunk.number}: it has only new lines, and no line to put them beside",
+            "give at least one unchanged line before or after them",
+        )
+
+
+def edits_of(
+    path: str, placed: Sequence[tuple[Hunk, Place | None]], n_lines: int
+) -> list[LineEdit]:
+    """The changed lines of all placed hunks, ascending.
+
+    Raises:
+        EditError: two hunks change the same lines, or a line cannot be indented as the file is.
+    """
+    out = [one for hunk, place in placed for one in _line_edits(path, hunk, place, n_lines)]
+    out.sort(key=lambda one: (one.start, one.end))
+    for one, two in pairwise(out):
+        if two.start < one.end or (one.start == two.start and one.end == two.end):
+            raise EditError(
+                f"{path}, hunks {one.hunk} and {two.hunk}: both change line {two.start + 1}",
+                "give one hunk for one place",
+            )
+    return out
+
+
+def _line_edits(path: str, hunk: Hunk, place: Place | None, n_lines: int) -> list[LineEdit]:
+    """A hunk's changed lines alone: its context keeps the bytes of the file."""
+    if place is None:
+        return [LineEdit(n_lines, n_lines, hunk.new, hunk.number, "append")]
+    out: list[LineEdit] = []
+    for run in changes(hunk.old, hunk.new):
+        lines = [place.shift.apply(line) for line in hunk.new[run.j1 : run.j2]]
+        new = tuple(line for line in lines if line is not None)
+        if len(new) < len(lines):
+            raise EditError(
+                f"{path}, hunk {hunk.number}: a new line is indented less than its neighbours "
+                "allow",
+                "copy the indentation of the file",
+            )
+        hit = [line for line in place.at[run.i1 : run.i2] if line >= 0]
+        if hit:
+            start, end = min(hit), max(hit) + 1
+        else:
+            start = end = _boundary(place.at, run.i1)
+        if new or end > start:
+            out.append(LineEdit(start, end, new, hunk.number, place.rule))
+    return out
+
+
+def _boundary(at: Sequence[int], index: int) -> int:
+    """The file line before which something stands that comes before old line `index`."""
+    for line in reversed(at[:index]):
+        if line >= 0:
+            return line + 1
+    return next(line for line in at[index:] if line >= 0)
