@@ -8,9 +8,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/.venv/bin:$PATH"
-repo=${REPO:-}
-issue=${ISSUE:-}
-model=${MODEL:-qwen2.5-coder-1.5b}
+
+# Not every shell expands the tilde in `make run REPO=~/x`.
+expanded() { case $1 in "~/"*) printf '%s' "$HOME/${1#"~/"}" ;; *) printf '%s' "$1" ;; esac; }
+repo=$(expanded "${REPO:-}")
+issue=$(expanded "${ISSUE:-}")
+model=$(expanded "${MODEL:-qwen2.5-coder-1.5b}")
 sample=${SAMPLE:-}
 
 usage_error() {
@@ -20,8 +23,6 @@ usage_error() {
 
 terminal=no
 if [ -t 0 ] && [ -t 1 ]; then terminal=yes; fi
-# `make run REPO=~/x` reaches us with the tilde unexpanded.
-case $repo in "~"/*) repo=$HOME/${repo#"~/"} ;; esac
 if [ -n "$repo" ]; then
   [ -d "$repo" ] || usage_error "REPO=$repo is not a folder (name the root of a repository)"
   [ "$terminal" = yes ] || [ -n "$issue" ] \
