@@ -1,0 +1,117 @@
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agspec_tui import _native
+from tests.reference import automaton as slow
+
+
+def ids(tokens):
+    return np.array(tokens, dtype=np.int32)
+
+
+def texts(min_size=0, max_size=60):
+    token = st.one_of(st.integers(0, 2), st.integers(0, 2), st.integers(0, 5), st.just(-1))
+    return st.lists(token, min_size=min_size, max_size=max_size)
+
+
+periodic = st.builds(
+    lambda period, n, tail: (period * n)[:120] + tail,
+    st.lists(st.integers(0, 2), min_size=1, max_size=3),
+    st.integers(1, 120),
+    texts(max_size=8),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.one_of(texts(), periodic))
+def test_match_and_copy_start_equal_the_slow_ones_at_every_position(text):
+    native = _native.SuffixAutomaton()
+    for n, token in enumerate(text, 1):
+        native.append(ids([token]))
+        if len(text) < 70 or n % 9 == 0:
+            assert native.match_length() == slow.match_length(text[:n])
+            assert native.copy_start() == slow.copy_start(text[:n])
+    assert native.check_integrity() == ""
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.one_of(texts(), periodic), st.lists(st.integers(-1, 3), max_size=4))
+def test_occurrences_equal_the_slow_ones(text, part):
+    native = _native.SuffixAutomaton()
+    native.append(ids(text))
+    parts = [part, *(text[i : i + m] for i in range(0, len(text), 5) for m in (1, 2, 5, 30))]
+    for each in parts:
+        ends = slow.occurrences(text, each)
+        expected = (len(ends), ends[0], ends[-1]) if ends else (0, -1, -1)
+        assert native.occurrences(ids(each)) == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(texts(max_size=25), st.booleans()), min_size=1, max_size=5))
+def test_a_session_draft_is_the_slow_copy(pieces):
+    native = _native.SessionCorpus()
+    text: list[int] = []
+    starts = []
+    for number, (tokens, joined) in enumerate(pieces):
+        tokens = [abs(token) for token in tokens]
+        if not joined and text:
+            text.append(-1 - number)
+        native.begin_document(joined=joined)
+        native.append(ids(tokens))
+        starts.append(len(text))
+        text += tokens
+        start = slow.copy_start(text)
+        copied = slow.copy(text, start, 9, self_reference=True)
+        document = max((i for i, s in enumerate(starts) if s <= start), default=-1)
+        offset = start - starts[document] if copied else 0
+        assert native.draft(9) == (copied, document, offset)
+    assert native.n_tokens == len(text)
+
+
+documents = st.lists(st.lists(st.integers(0, 2), max_size=15), max_size=5)
+
+
+@settings(max_examples=150, deadline=None)
+@given(documents, st.lists(st.integers(0, 3), max_size=25))
+def test_a_cursor_finds_the_first_occurrence_of_the_longest_known_suffix(documents, read):
+    native = _native.WorkspaceCorpus()
+    for document in documents:
+        native.add(ids(document))
+    cursor = _native.Cursor(native)
+    for n, token in enumerate(read, 1):
+        cursor.advance(ids([token]))
+        assert cursor.length() == len(slow.longest_known_suffix(documents, read[:n]))
+        assert native.draft(cursor, 6) == slow.follow_first(documents, read[:n], 6)
+
+
+@settings(max_examples=100, deadline=None)
+@given(documents, st.sets(st.integers(0, 5)), st.lists(st.integers(0, 2), max_size=15))
+def test_a_corpus_that_forgot_equals_one_that_never_knew(documents, forgotten, read):
+    native = _native.WorkspaceCorpus()
+    numbers = [native.add(ids(document)) for document in documents]
+    native.forget(ids(sorted(forgotten)))
+    kept = [number for number in numbers if number not in forgotten]
+    cursor = _native.Cursor(native)
+    cursor.advance(ids(read))
+    tokens, document, offset = slow.follow_first([documents[n] for n in kept], read, 6)
+    assert native.draft(cursor, 6) == (tokens, kept[document] if tokens else -1, offset)
+    assert native.n_tokens == sum(len(documents[n]) for n in kept)
+    assert native.check_integrity() == ""
+
+
+@settings(max_examples=100, deadline=None)
+@given(documents, st.lists(st.integers(0, 2), min_size=1, max_size=10), documents)
+def test_a_cursor_stays_true_while_its_corpus_grows(before, read, after):
+    native = _native.WorkspaceCorpus()
+    for document in before:
+        native.add(ids(document))
+    cursor = _native.Cursor(native)
+    cursor.advance(ids(read))
+    part = slow.longest_known_suffix(before, read)
+    for document in after:
+        native.add(ids(document))
+    assert cursor.length() == len(part)
+    tokens, _, _ = native.draft(cursor, 6)
+    everything = [*before, *after]
+    assert tokens == (slow.follow_first(everything, part, 6)[0] if part else [])

@@ -1,0 +1,80 @@
+"""The slow twin of the automaton: every answer by looking at every occurrence.
+
+A text is a list of token ids; a negative id is a separator, which no match, group or copy holds.
+"""
+
+from collections.abc import Sequence
+
+
+def occurrences(text: Sequence[int], part: Sequence[int]) -> list[int]:
+    """End positions of a substring without separators, in order; none for the empty one."""
+    m = len(part)
+    if m == 0 or min(part) < 0:
+        return []
+    return [
+        end for end in range(m - 1, len(text)) if list(text[end - m + 1 : end + 1]) == list(part)
+    ]
+
+
+def match_length(text: Sequence[int]) -> int:
+    """Length of the longest suffix that also ends at an earlier position."""
+    m = 0
+    while m < len(text) and len(occurrences(text, text[len(text) - m - 1 :])) > 1:
+        m += 1
+    return m
+
+
+def copy_start(text: Sequence[int]) -> int:
+    """Start of the most frequent group of three behind that suffix, ties to the most recent.
+
+    Without a full group: the most recent occurrence that is followed by a token; −1 if none is.
+    """
+    m = match_length(text)
+    if m == 0:
+        return -1
+    starts = [end + 1 for end in occurrences(text, text[len(text) - m :])]
+    starts = [start for start in starts if start < len(text) and text[start] >= 0]
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for start in starts:
+        group = tuple(text[start : start + 3])
+        if len(group) == 3 and min(group) >= 0:
+            groups.setdefault(group, []).append(start)
+    if groups:
+        return max(groups.values(), key=lambda found: (len(found), found[-1]))[-1]
+    return max(starts, default=-1)
+
+
+def copy(text: Sequence[int], start: int, k: int, *, self_reference: bool) -> list[int]:
+    """Up to `k` tokens from `start` on; with self reference the text goes on with the copy."""
+    copied: list[int] = []
+    if start < 0:
+        return copied
+    while len(copied) < k:
+        source = [*text, *copied] if self_reference else text
+        position = start + len(copied)
+        if position >= len(source) or source[position] < 0:
+            break
+        copied.append(source[position])
+    return copied
+
+
+def longest_known_suffix(documents: Sequence[Sequence[int]], read: Sequence[int]) -> list[int]:
+    """The longest suffix of `read` that occurs in a document."""
+    for m in range(len(read), 0, -1):
+        part = list(read[len(read) - m :])
+        if any(occurrences(document, part) for document in documents):
+            return part
+    return []
+
+
+def follow_first(
+    documents: Sequence[Sequence[int]], read: Sequence[int], k: int
+) -> tuple[list[int], int, int]:
+    """Tokens, document and offset behind the first occurrence of the longest known suffix."""
+    part = longest_known_suffix(documents, read)
+    for number, document in enumerate(documents):
+        ends = occurrences(document, part)
+        if ends:
+            ids = copy(document, ends[0] + 1, k, self_reference=False)
+            return (ids, number, ends[0] + 1) if ids else ([], -1, 0)
+    return [], -1, 0
