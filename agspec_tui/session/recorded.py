@@ -96,13 +96,13 @@ class RecordedSession:
         elif self._speed > STEPWISE:
             self._playing = asyncio.create_task(self._play())
 
-    def step(self, n: int = 1) -> int:
-        """Publish the next `n` events, whatever the speed; returns how many there were."""
+    def step(self, n: int = 1) -> list[Event]:
+        """Publish the next `n` events, whatever the speed; returns those there were."""
         batch = self._events[self._next : self._next + n]
         for event in batch:
             self._next += 1
             self.bus.publish(event)
-        return len(batch)
+        return batch
 
     async def _play(self) -> None:
         before = self._events[0].t_s if self._events else 0.0

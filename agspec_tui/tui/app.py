@@ -38,11 +38,13 @@ class AgspecApp(App[Outcome]):
 
     TITLE = "agspec-tui"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark,f1", "help", "Help", key_display="F1"),
-        Binding("t,f4", "next_theme", "Theme", key_display="t"),
+        Binding("f4", "next_theme", "Theme", key_display="F4"),
+        Binding("f1", "help", "Help", key_display="F1"),
+        Binding("ctrl+q", "quit", "Quit", key_display="^q", priority=True),
+        Binding("question_mark", "help", show=False),
+        Binding("t", "next_theme", show=False),
+        Binding("q", "quit", show=False),
         Binding("f6", "release_mouse", show=False),
-        Binding("q", "quit", "Quit"),
-        Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
     ]
     PAUSE_GC_ON_SCROLL = True
 

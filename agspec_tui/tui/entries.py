@@ -1,5 +1,6 @@
 """What the transcript says about each event: one small function a kind, lines in and no widgets."""
 
+import re
 from collections.abc import Iterator
 
 from agspec_tui.events import (
@@ -25,6 +26,7 @@ MAX_OUTPUT_LINES = 60
 """Lines of a command's output shown in the transcript: its end, where runners put the result."""
 
 _QUIET = Span("  ", "")
+_RULER = re.compile(r"([=_-])\1{3,}.*\1{4}$")  # a rule over the width of some other terminal
 _STYLES = {
     "file": "file",
     "meta": "muted",
@@ -82,8 +84,8 @@ def turn_summary(event: TurnFinished) -> list[Line]:
         f"{count(event.n_tokens)} tokens",
         f"{event.tok_per_s:.1f} tok/s",
         f"accept length {event.accept_length:.2f}",
-        f"{count(event.rejected)} of {count(event.n_drafted)} drafted rejected",
-        f"prompt {count(event.n_reused)}/{count(event.n_prompt)} reused",
+        f"rejected {count(event.rejected)}/{count(event.n_drafted)}",
+        f"reused {count(event.n_reused)}/{count(event.n_prompt)}",
     ]
     made = [line((" · ".join(parts), "muted"), gutter=_QUIET)]
     if event.broken_by:
@@ -123,8 +125,8 @@ def file_list(files: list[FileChange]) -> list[Line]:
     return [
         line(
             (file.path, "file"),
-            (f"  +{file.n_added}", "added"),
-            (f" -{file.n_removed}", "removed"),
+            (f"  +{file.n_added}", "success"),
+            (f" -{file.n_removed}", "error"),
             (f"  {file.note}" if file.note else "", "muted"),
             gutter=Span("± ", "strong"),
         )
@@ -160,7 +162,7 @@ def _output(output: str) -> Iterator[Line]:
         yield line((f"… {count(skipped)} lines before these", "muted"), gutter=gutter)
         lines = lines[-MAX_OUTPUT_LINES:]
     for text in lines:
-        yield line((text, "output"), gutter=gutter)
+        yield line((text, "output"), gutter=gutter, wrap=_RULER.match(text) is None)
 
 
 def verdict(event: VerdictReached) -> list[Line]:

@@ -15,6 +15,10 @@ DEFINITION = (
 """What the numbers mean, in the words of the method."""
 
 
+_TURN_CELLS = 8
+"""Cells of a turn's bar with its label."""
+
+
 class Measure(Protocol):
     """One panel's content."""
 
@@ -150,15 +154,14 @@ class RejectedPerTurn:
         self, series: RoleSeries, width: int, height: int, scale: tuple[float, float]
     ) -> list[str]:
         """One bar a turn with its number; without room for numbers, bars alone."""
-        cell = 5
-        if height < 2 or width < cell:
+        if height < 2 or width < _TURN_CELLS:
             values = [value for turn in series.rejections for value in (turn.n_rejected,) * 2]
             return columns(values, width, height, scale[1])
-        turns = list(series.rejections)[-(width // cell) :]
+        turns = list(series.rejections)[-(width // _TURN_CELLS) :]
         bars = columns([turn.n_rejected for turn in turns], len(turns), height - 1, scale[1])
-        made = ["".join(f"{mark * 3:>{cell}}" for mark in row).rjust(width) for row in bars]
-        labels = "".join(f"{turn.n_rejected:>{cell}}" for turn in turns)
-        return [*made, labels.rjust(width)]
+        made = ["".join(f"{mark * 3:<{_TURN_CELLS}}" for mark in row).ljust(width) for row in bars]
+        labels = (f"t{turn.turn} {turn.n_rejected}" for turn in turns)
+        return [*made, "".join(f"{text:<{_TURN_CELLS}}" for text in labels).ljust(width)]
 
 
 MEASURES: tuple[Measure, ...] = (AcceptLength(), AlphaDrift(), RejectedPerTurn())

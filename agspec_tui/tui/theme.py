@@ -13,6 +13,25 @@ STYLESHEETS = ("main.tcss", "screens.tcss")
 """Structure, without a colour of its own."""
 
 
+SEMANTIC = (
+    "draft-accepted",
+    "draft-accepted-background",
+    "diff-added",
+    "diff-added-background",
+    "diff-removed",
+    "diff-removed-background",
+    "diff-hunk",
+    "role-planner",
+    "role-coder",
+    "role-executor",
+    "role-other",
+    "badge-foreground",
+    "rule",
+    "muted",
+)
+"""Names of our own colour variables."""
+
+
 class Palette(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One theme file. Only `primary` must be given."""
 
@@ -55,10 +74,9 @@ def derived(theme: Theme) -> dict[str, str]:
     def pick(name: str) -> str:
         return base[name]
 
-    muted_mark = "$primary 18%"
     return {
         "draft-accepted": pick("foreground"),
-        "draft-accepted-background": _tint(base, "primary", 0.20) or muted_mark,
+        "draft-accepted-background": _tint(base, "primary", 0.20) or pick("background"),
         "diff-added": pick("text-success"),
         "diff-added-background": _tint(base, "success", 0.10) or pick("background"),
         "diff-removed": pick("text-error"),
@@ -69,12 +87,9 @@ def derived(theme: Theme) -> dict[str, str]:
         "role-executor": pick("text-success"),
         "role-other": pick("text-accent"),
         "badge-foreground": pick("background"),
+        "muted": _tint(base, "foreground", 0.62) or pick("foreground"),
         "rule": _tint(base, "foreground", 0.18) or pick("panel"),
     }
-
-
-SEMANTIC = tuple(derived(Theme(name="base", primary="#808080")))
-"""Names of our own variables."""
 
 
 def read(name: str) -> Theme:

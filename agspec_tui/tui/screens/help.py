@@ -33,7 +33,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("PgUp PgDn, wheel", "scroll; End follows again"),
             ("m, F2", "mark drafted and accepted text"),
             ("drag, Ctrl+C", "select and copy"),
-            ("F6", "give the mouse to the terminal, and take it back"),
+            ("F6", "mouse to the terminal, and back"),
         ),
     ),
     (
@@ -44,7 +44,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("Tab, Shift+Tab", "move the focus"),
             ("?, F1", "this page"),
             ("Ctrl+P", "all commands"),
-            ("q, Ctrl+Q", "quit; q counts outside the prompt or alone in it"),
+            ("q, Ctrl+Q", "quit; q outside the prompt, or alone in it"),
         ),
     ),
 )
@@ -76,5 +76,5 @@ def _page() -> Content:
             parts.append((f"  {key:<24}", "bold"))
             parts.append((f"{meaning}\n", "$foreground"))
         parts.append(("\n", ""))
-    parts.append((DEFINITION, "$text-muted"))
+    parts.append((DEFINITION, "$muted"))
     return Content.assemble(*parts)

@@ -37,15 +37,17 @@ PANEL_TICKS = 3
 class MainScreen(Screen[None]):
     """Header, transcript, panels, prompt."""
 
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] | None = [
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - its type is Textual's
         (0, "-narrow"),
         (100, "-normal"),
         (160, "-roomy"),
     ]
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "interrupt", "Stop"),
-        Binding("m,f2", "marks", "Marks", key_display="m"),
-        Binding("d,f3", "definition", "Meaning", key_display="d"),
+        Binding("escape", "interrupt", "Stop", key_display="Esc"),
+        Binding("f2", "marks", "Marks", key_display="F2"),
+        Binding("f3", "definition", "Meaning", key_display="F3"),
+        Binding("m", "marks", show=False),
+        Binding("d", "definition", show=False),
         Binding("pageup", "pages(-1)", show=False),
         Binding("pagedown", "pages(1)", show=False),
         Binding("end", "follow", show=False),
@@ -78,7 +80,7 @@ class MainScreen(Screen[None]):
         yield Static(DEFINITION, id="definition", markup=False)
         yield StatusLine(self._state)
         yield Prompt(id="prompt")
-        yield Footer()
+        yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         """Begin to listen, then make the source ready while the screen is up."""

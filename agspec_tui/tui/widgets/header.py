@@ -41,7 +41,7 @@ class HeaderStrip(Widget):
         )
 
     def _numbers(self, width: int) -> Content:
-        for level in range(3):
+        for level in range(4):
             fields = [field for field in self._fields(level) if field]
             if _width(fields) <= width:
                 break
@@ -50,7 +50,7 @@ class HeaderStrip(Widget):
         parts: list[Part] = []
         for number, field in enumerate(fields):
             if number:
-                parts.append(("  │  " if level == 0 else " │ ", "$rule"))
+                parts.append((" │ ", "$rule"))
             parts.extend(field)
         return Content.assemble(*parts)
 
@@ -66,13 +66,13 @@ class HeaderStrip(Widget):
     def _fill(self, level: int) -> list[Part]:
         state = self._state
         if not state.n_ctx:
-            return [("context ", "$text-muted"), ("–", "$text-muted")]
+            return [("context ", "$muted"), ("–", "$muted")]
         share = state.n_context / state.n_ctx
         style = "$text-error" if share > 0.9 else "$text-warning" if share > 0.75 else "$primary"
-        drawn = bar(share, (16, 10, 5)[level])
-        write = short if level == 2 else count
+        drawn = bar(share, (12, 12, 10, 5)[level])
+        write = short if level == 3 else count
         return [
-            ("context " if level < 2 else "ctx ", "$text-muted"),
+            ("context " if level < 3 else "ctx ", "$muted"),
             (drawn.replace(EMPTY, ""), style),
             (drawn.replace(FULL, ""), "$rule"),
             (f" {write(state.n_context)} / {write(state.n_ctx)}", "$foreground"),
@@ -80,29 +80,29 @@ class HeaderStrip(Widget):
 
     def _rate(self) -> list[Part]:
         rate = self._state.tok_per_s
-        return [(f"{rate:.1f}" if rate else "–", "bold $foreground"), (" tok/s", "$text-muted")]
+        return [(f"{rate:.1f}" if rate else "–", "bold $foreground"), (" tok/s", "$muted")]
 
     def _reuse(self, level: int) -> list[Part]:
         state = self._state
-        name = ("prefix reuse ", "reuse ", "reuse ")[level]
+        name = "prefix reuse " if level == 0 else "reuse "
         if not state.n_prompt:
-            return [(name, "$text-muted"), ("–", "$text-muted")]
+            return [(name, "$muted"), ("–", "$muted")]
         percent = f"{100 * state.n_reused // state.n_prompt} %"
-        if level == 2:
-            return [(name, "$text-muted"), (percent, "$foreground")]
+        if level == 3:
+            return [(name, "$muted"), (percent, "$foreground")]
         both = f"{count(state.n_reused)} / {count(state.n_prompt)}"
         extra = f" ({percent})" if level == 0 else ""
-        return [(name, "$text-muted"), (both + extra, "$foreground")]
+        return [(name, "$muted"), (both + extra, "$foreground")]
 
     def _drafting(self, level: int) -> list[Part]:
         drafting = self._state.drafting
         if not drafting:
             return []
-        word = drafting if level == 0 else drafting.split(" (")[0]
-        name = "drafting " if level < 2 else "draft "
-        return [(name, "$text-muted"), (word, "$foreground")]
+        word = drafting if level < 2 else drafting.split(" (")[0]
+        name = "drafting " if level < 3 else "draft "
+        return [(name, "$muted"), (word, "$foreground")]
 
 
 def _width(fields: list[list[Part]]) -> int:
     texts = sum(cell_len(text) for field in fields for text, _ in field)
-    return texts + 5 * (len(fields) - 1)
+    return texts + 3 * (len(fields) - 1)

@@ -61,7 +61,7 @@ class Panel(Widget):
             " ",
             (pad(one_line(series.role), room), f"${style}"),
             " ",
-            (numbers, "$foreground" if self._measure.seen(series) else "$text-muted"),
+            (numbers, "$foreground" if self._measure.seen(series) else "$muted"),
         )
 
 
@@ -84,7 +84,7 @@ class Meters(Widget):
         rows = []
         for measure in MEASURES:
             scale = measure.scale(roles)
-            parts = [Content.styled(pad(measure.short, _LABEL), "$text-muted")]
+            parts = [Content.styled(pad(measure.short, _LABEL), "$muted")]
             parts.extend(_meter(measure, series, cell, scale) for series in roles)
             rows.append(Content("").join(parts))
         return Content("\n").join(rows)
@@ -94,7 +94,7 @@ def _meter(measure: Measure, series: RoleSeries, width: int, scale: tuple[float,
     style = f"${role_style(series.role)}"
     mark = f"{role_mark(series.role)} "
     if not measure.seen(series):
-        return Content.assemble((mark, f"bold {style}"), (pad("–", width - 2), "$text-muted"))
+        return Content.assemble((mark, f"bold {style}"), (pad("–", width - 2), "$muted"))
     value = f"{fit(measure.mean(series), 6):>5} "
     room = max(0, width - len(mark) - len(value) - 2)
     chart = measure.chart(series, room, 1, scale)[0] if room else ""

@@ -55,16 +55,16 @@ class StatusLine(Widget):
             return [*parts, *_prefill(state.prefill, width - sum(cell_len(t) for t, _ in parts))]
         if state.turn_steps:
             length = state.turn_accept / state.turn_steps
-            parts.append((f" · {count(state.turn_tokens)} tokens", "$text-muted"))
-            parts.append((f" · accept length {length:.2f}", "$text-muted"))
+            parts.append((f" · {count(state.turn_tokens)} tokens", "$muted"))
+            parts.append((f" · accept length {length:.2f}", "$muted"))
         return parts
 
     def _idle(self, width: int) -> list[Part]:
         state = self._state
-        parts: list[Part] = [("○ ", "$text-muted"), (fit(state.activity, width - 2), "$foreground")]
+        parts: list[Part] = [("○ ", "$muted"), (fit(state.activity, width - 2), "$foreground")]
         if state.finished is not None:
             ended = f" · {state.finished.status.replace('_', ' ')}"
-            parts.append((f"{ended} in {seconds(state.finished.wall_s)}", "$text-muted"))
+            parts.append((f"{ended} in {seconds(state.finished.wall_s)}", "$muted"))
         return parts
 
 
@@ -79,10 +79,10 @@ def _prefill(prefill: Prefill, room: int) -> list[Part]:
     fixed = len(label) + len(numbers) + len(rate) + len(left)
     drawn = bar(share, min(30, max(4, room - fixed)))
     return [
-        (label, "$text-muted"),
+        (label, "$muted"),
         (drawn.replace(EMPTY, ""), "$primary"),
         (drawn.replace(FULL, ""), "$rule"),
         (numbers, "$foreground"),
         (left, "$foreground"),
-        (rate, "$text-muted"),
+        (rate, "$muted"),
     ]

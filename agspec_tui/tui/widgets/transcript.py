@@ -1,6 +1,6 @@
 """The transcript: lines of foreign text drawn row by row, so that only visible rows cost."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -190,7 +190,7 @@ class Transcript(ScrollView, can_focus=True):
         if index >= len(self._rows):
             return Strip.blank(width, base)
         segments = [
-            Segment(span.text, self._style(span.style)) for span in self._rows[index] if span.text
+            Segment(text, self._style(style)) for text, style in _unmarked_indent(self._rows[index])
         ]
         strip = Strip(segments).adjust_cell_length(width, base)
         selected = self.text_selection
@@ -220,3 +220,20 @@ class Transcript(ScrollView, can_focus=True):
     def selection_updated(self, selection: Selection | None) -> None:
         """Redraw the selection."""
         self.refresh()
+
+
+def _unmarked_indent(row: Row) -> Iterator[Span]:
+    """The runs of a row, with marks taken off its indentation: a block of tint says nothing."""
+    indent = True
+    for span in row:
+        text = span.text
+        if indent and span.style == "accepted":
+            stripped = text.lstrip(" ")
+            if len(stripped) < len(text):
+                yield Span(text[: len(text) - len(stripped)], "")
+            text = stripped
+            indent = not text
+        elif indent and span is not row[0]:
+            indent = not text.strip()
+        if text:
+            yield Span(text, span.style)
