@@ -26,6 +26,7 @@ def placements(edit: FileEdit, lines: Sequence[str]) -> list[tuple[Hunk, Place |
     picked: list[Place | None] = []
     for hunk in edit.hunks:
         if hunk.old:
+            refusals.refuse_elision(edit.path, hunk, lines)
             places = finder.places(hunk)
             if not places:
                 raise refusals.not_found(edit.path, hunk, lines)

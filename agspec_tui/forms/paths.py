@@ -30,6 +30,7 @@ _PROSE_TEXT = (
     "contents code run test open add added save put i we you my your"
 )
 _PROSE = frozenset(_PROSE_TEXT.split())
+_LEADS = frozenset(("in", "to", "at", "see", "for", "file", "from", "into", "is", "of", "the"))
 
 
 def clean(path: str, root: str = "") -> str:
@@ -94,7 +95,7 @@ def from_line(line: str, expected: tuple[str, ...] = ()) -> tuple[str, bool] | N
 
     Read are a plain path, `**bold**`, `` `code` ``, `# path`, `File: path`, `path:`, list items,
     and a sentence with exactly one marked path in it. Spaces belong to a path unless the words
-    before its first separator are prose.
+    before its first separator begin or end like prose.
     """
     text = _HEADING.sub("", line.strip())
     text = _LIST_MARK.sub("", text).strip()
@@ -138,4 +139,5 @@ def _is_prose(text: str) -> bool:
     if len(words) < 2:
         return False
     first = next((i for i, word in enumerate(words) if re.search(r"[/\\]", word)), len(words) - 1)
-    return any(word.strip(".:(").lower() in _PROSE for word in words[:first])
+    before = [word.strip(".:(,").lower() for word in words[:first]]
+    return bool(before) and (before[0] in _PROSE or before[-1] in _LEADS)

@@ -14,14 +14,22 @@ _SEARCHED = 5000
 _ELISIONS = ("...", "…")
 
 
-def not_found(path: str, hunk: Hunk, lines: Sequence[str]) -> EditError:
-    """The hunk's old side is nowhere in the file."""
-    elided = next((line for line in hunk.old if _is_elision(line)), None)
-    if elided is not None and not any(line.strip() == elided.strip() for line in lines):
-        return EditError(
-            f"{path}, hunk {hunk.number}: the old side leaves lines out: {elided.strip()!r}",
+def refuse_elision(path: str, hunk: Hunk, lines: Sequence[str]) -> None:
+    """Refuse a hunk whose old side leaves lines out by `...`, unless the file has that line.
+
+    Raises:
+        EditError: it does.
+    """
+    elided = next((line.strip() for line in hunk.old if _is_elision(line)), None)
+    if elided is not None and not any(line.strip() == elided for line in lines):
+        raise EditError(
+            f"{path}, hunk {hunk.number}: the old side leaves lines out: {elided!r}",
             "write every line between the first and the last of a hunk, or use two hunks",
         )
+
+
+def not_found(path: str, hunk: Hunk, lines: Sequence[str]) -> EditError:
+    """The hunk's old side is nowhere in the file."""
     offset = _best_offset(hunk.old, lines)
     wrong = _first_wrong(hunk.old, lines, offset)
     where = f"; line {wrong + 1} of its old side is not there: {_cut(hunk.old[wrong])!r}"
