@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from types import TracebackType
 
 import click
 
@@ -84,6 +85,7 @@ def main() -> None:
 
     0 done, 1 not fixed or an unexpected failure, 2 wrong usage, 3 engine failed, 130 interrupted.
     """
+    sys.excepthook = _report_bug
     sys.exit(run(sys.argv[1:]))
 
 
@@ -94,7 +96,8 @@ def run(args: Sequence[str]) -> int:
         args: the arguments, without the program's name.
 
     Returns:
-        The exit code. A command gives its own by returning it or by `Context.exit`.
+        The exit code. A command gives its own by returning it or by `Context.exit`. What is not
+        the user's doing is raised; `main` logs it.
     """
     try:
         with cli.make_context(PROGRAM, list(args)) as ctx:
@@ -115,9 +118,6 @@ def run(args: Sequence[str]) -> int:
     except BrokenPipeError:
         _drop_output()
         return 141
-    except Exception as error:  # the process boundary: a bug is logged, not shown
-        _complain(f"unexpected {type(error).__name__}", f"details in {_log(error)}")
-        return 1
 
 
 def _help_of(error: click.ClickException) -> str:
@@ -143,7 +143,14 @@ def _drop_output() -> None:
     os.close(nowhere)
 
 
-def _log(error: Exception) -> Path:
+def _report_bug(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Log an exception that nothing expected; the interpreter then leaves with exit code 1."""
+    _complain(f"unexpected {kind.__name__}", f"details in {_log(error)}")
+
+
+def _log(error: BaseException) -> Path:
     """Write a traceback to a new log file and return its path."""
     name = f"crash-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
     text = "".join(traceback.format_exception(error))

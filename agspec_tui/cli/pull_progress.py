@@ -1,6 +1,6 @@
 """Shows how far a pull is: one moving line on a terminal, a line every 5 % elsewhere."""
 
-import shutil
+import os
 import time
 from typing import Self, TextIO
 
@@ -9,6 +9,7 @@ from agspec_tui.models.plan import in_units
 _STEP_PERCENT = 5
 _REDRAW_S = 0.1
 _BAR_CELLS = 24
+_N_COLUMNS = 80
 
 
 class PullProgress:
@@ -68,9 +69,15 @@ class PullProgress:
         amount = f"{in_units(n_done)} of {in_units(n_total)}"
         line = f"{self._name} [{bar}] {percent:3} %  {amount}  {label}"
         # One cell is left free: a full line would wrap on some terminals and could not be redrawn.
-        n_columns = shutil.get_terminal_size().columns - 1
-        self._write("\r\x1b[K" + line[:n_columns])
+        self._write("\r\x1b[K" + line[: self._n_columns() - 1])
         self._is_drawn = True
+
+    def _n_columns(self) -> int:
+        try:
+            # 0 is what a terminal that was never told its size says.
+            return os.get_terminal_size(self._stream.fileno()).columns or _N_COLUMNS
+        except OSError:
+            return _N_COLUMNS
 
     def _write(self, text: str) -> None:
         self._stream.write(text)

@@ -31,11 +31,14 @@ class FoundModel(msgspec.Struct, frozen=True):
 
 class _Layer(msgspec.Struct, rename="camel"):
     media_type: str = ""
+    """What the layer is."""
     digest: str = ""
+    """Hash that names its blob, `sha256:…`."""
 
 
 class _Manifest(msgspec.Struct):
     layers: list[_Layer] = []
+    """The files of one model."""
 
 
 def discover() -> list[FoundModel]:

@@ -118,8 +118,10 @@ class GgufReader:
     def _skip_texts(self, n_items: int) -> None:
         # A string takes at least the 8 bytes of its length, so the file bounds the count; the cap
         # keeps a large file of empty strings from being walked for minutes.
+        if n_items * 8 > self._n_bytes - self.position():
+            raise self._damaged("the header is cut short")
         self._n_texts += n_items
-        if n_items * 8 > self._n_bytes - self.position() or self._n_texts > _MAX_TEXTS:
+        if self._n_texts > _MAX_TEXTS:
             raise self._damaged(f"an array of {n_items} strings in the header")
         unpack = struct.Struct("<Q").unpack_from
         for _ in range(n_items):

@@ -25,9 +25,13 @@ class SourceFailed(Exception):
 
 class _Progress(msgspec.Struct, frozen=True):
     source: PackageSource
+    """Where the pieces come from; another source may cut the file elsewhere."""
     sha256: str
+    """Hash of the whole file they are pieces of."""
     n_joined: int
+    """Pieces that are on disk."""
     n_bytes: int
+    """Bytes they are."""
 
 
 class Joining:

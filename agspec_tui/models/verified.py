@@ -18,8 +18,11 @@ _CHUNK = 1 << 22
 
 class _Marker(msgspec.Struct, frozen=True):
     n_bytes: int
+    """Size of the file when it was hashed."""
     mtime_ns: int
+    """Its time of change then, in nanoseconds."""
     sha256: str
+    """The hash that was found."""
 
 
 def model_path(name: str, folder: Path) -> Path:

@@ -1,5 +1,4 @@
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -208,5 +207,5 @@ def test_looking_for_models_changes_nothing(home):
 
 def test_folder_that_links_to_itself_is_not_followed(home):
     put(home / ".lmstudio/models/a/one.gguf")
-    os.symlink(home / ".lmstudio/models", home / ".lmstudio/models/a/again")
+    (home / ".lmstudio/models/a/again").symlink_to(home / ".lmstudio/models")
     assert [model.name for model in found_in(home)] == ["one"]
