@@ -79,12 +79,12 @@ def coder_message(context: CoderContext, form: Form, limits: Limits) -> str:
     if context.files:
         shown = "\n".join(form.render_file(file.path, file.text) for file in context.files)
         parts.append(_section("Files to change", shown))
+    if context.run is not None:
+        parts.append(_output(context.run, limits))
     for file in context.reading:
         parts.append(_section(f"For reading only: {file.path}", _fenced(file.text)))
     if context.change:
         parts.append(_section("Task", context.change))
-    if context.run is not None:
-        parts.append(_output(context.run, limits))
     if context.tried:
         parts.append(_tried(context.tried))
     parts.append(_section("Answer format", form.instructions().strip()))
@@ -108,7 +108,9 @@ def excerpt(output: str, n_lines: int) -> str:
         return "\n".join(lines)
     n_head = n_lines // 3
     n_left_out = len(lines) - n_lines
-    return "\n".join([*lines[:n_head], f"[… {n_left_out} lines …]", *lines[n_head - n_lines :]])
+    return "\n".join(
+        [*lines[:n_head], f"[{n_left_out} lines left out]", *lines[n_head - n_lines :]]
+    )
 
 
 def change_stub(diff: str) -> str:

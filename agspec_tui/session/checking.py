@@ -1,0 +1,130 @@
+"""The executor's part of a turn: runs the tests, and says PASS or FAIL with a reason."""
+
+from agspec_tui.errors import EngineError
+from agspec_tui.events import CommandFinished, CommandStarted, VerdictReached, Warned
+from agspec_tui.session.handover import RunResult, Verdict
+from agspec_tui.session.prompts import executor_message
+from agspec_tui.session.runner import run
+from agspec_tui.session.services import Services
+from agspec_tui.session.testing import failing_names, parse_counts
+
+_N_REASON_CHARS = 200
+
+
+async def run_tests(services: Services, turn: int) -> RunResult:
+    """Run the test command in the repository.
+
+    Raises:
+        ToolError: it could not be started.
+        Interrupted: the user stopped it.
+    """
+    test = services.test_command
+    publish = services.publish
+    publish(CommandStarted(turn=turn, role="executor", command=test.display))
+    done = await services.interrupts.guard(
+        run(test.argv, services.repo, services.config.test_timeout_s)
+    )
+    # Tracebacks name files by their full path; the shorter one is what roles and plans use.
+    output = done.output.replace(f"{services.repo}/", "")
+    passed, failed = parse_counts(test.kind, output, done.exit_code)
+    publish(
+        CommandFinished(
+            turn=turn,
+            role="executor",
+            command=test.display,
+            exit_code=done.exit_code,
+            timed_out=done.timed_out,
+            output=output,
+            wall_s=done.wall_s,
+            passed=passed,
+            failed=failed,
+        )
+    )
+    return RunResult(
+        command=test.display,
+        exit_code=done.exit_code,
+        timed_out=done.timed_out,
+        output=output,
+        passed=passed,
+        failed=failed,
+        failing=tuple(failing_names(test.kind, output)),
+    )
+
+
+async def judge(services: Services, turn: int, result: RunResult) -> Verdict:
+    """Let the executor say the verdict; the exit code decides whatever it says.
+
+    Raises:
+        Interrupted: the user stopped it.
+    """
+    said = ""
+    executor = services.team.executor
+    try:
+        message = executor_message(result, executor.settings.limits)
+        said = (await services.speaker.say(executor, turn, message)).text
+    except EngineError as error:
+        services.publish(
+            Warned(turn=turn, role="executor", message=error.message, hint="the exit code decides")
+        )
+    verdict = read_verdict(said, result)
+    if verdict.overruled:
+        services.publish(
+            Warned(
+                turn=turn,
+                role="executor",
+                message=f"the executor said {said.split(':')[0].strip()[:20]}, "
+                f"the exit code is {result.exit_code}",
+                hint="the exit code decides",
+            )
+        )
+    services.publish(
+        VerdictReached(turn=turn, role="executor", passed=verdict.passed, reason=verdict.reason)
+    )
+    return verdict
+
+
+def read_verdict(said: str, result: RunResult) -> Verdict:
+    """The executor's line against the exit code.
+
+    Args:
+        said: its reply; empty if it could not speak.
+        result: the run it speaks of.
+    """
+    line = " ".join(said.split())
+    says_pass, says_fail = line.startswith("PASS"), line.startswith("FAIL")
+    reason = line.partition(":")[2].strip()[:_N_REASON_CHARS] if says_fail else ""
+    if result.ok:
+        return Verdict(passed=True, reason="", overruled=says_fail)
+    if result.timed_out:
+        return Verdict(
+            passed=False, reason="the tests ran past their time limit", overruled=says_pass
+        )
+    return Verdict(passed=False, reason=reason or _own_reason(result), overruled=says_pass)
+
+
+def _own_reason(result: RunResult) -> str:
+    """A reason without the executor: the counts and the first failing test."""
+    if result.failed > 0:
+        first = f", first {result.failing[0]}" if result.failing else ""
+        return f"{result.failed} tests fail{first}"
+    return f"exit code {result.exit_code}"
+
+
+def improved(before: RunResult, after: RunResult) -> bool:
+    """Whether fewer tests fail and none was lost; unknown counts are no improvement."""
+    known = min(before.failed, after.failed, before.passed, after.passed) >= 0
+    return known and 0 < after.failed < before.failed and after.passed >= before.passed
+
+
+def without_tests(result: RunResult) -> bool:
+    """Whether a run says that there are no tests at all."""
+    return result.passed == 0 and result.failed == 0 and not result.timed_out
+
+
+def brief(result: RunResult) -> str:
+    """Counts in a few words: `2 of 5 tests fail`."""
+    if result.timed_out:
+        return "the tests ran past their time limit"
+    if min(result.passed, result.failed) < 0:
+        return f"exit code {result.exit_code}"
+    return f"{result.failed} of {result.passed + result.failed} tests fail"

@@ -1,0 +1,255 @@
+"""The coder's part of a turn: shows it what it needs, reads its reply, lands the edit in memory."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from agspec_tui.errors import EditError, UsageError
+from agspec_tui.events import Warned
+from agspec_tui.forms.choose import form as form_named
+from agspec_tui.forms.types import FileEdit, Form
+from agspec_tui.session.handover import EditSet, RunResult, Step
+from agspec_tui.session.outline import failing_tests
+from agspec_tui.session.prompts import CoderContext, ShownFile, Tried, change_stub, coder_message
+from agspec_tui.session.services import Services
+from agspec_tui.session.workspace import Workspace, fingerprint, keep_allowed
+
+_N_SMALL_LINES = 120
+_N_AROUND_LINES = 16
+_N_DIFF_REPLY_TOKENS = 1024
+_N_SPARE_TOKENS = 256
+_N_MIN_REPLY_TOKENS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class _Prompt:
+    """A prompt that fits the context."""
+
+    form: Form
+    """Edit form it asks for."""
+    text: str
+    """The user message."""
+    max_tokens: int
+    """Room for the reply, in tokens."""
+
+
+@dataclass(slots=True)
+class Coding:
+    """One task's coding: remembers what was tried, so that no attempt repeats another."""
+
+    services: Services
+    """What the task works with."""
+    workspace: Workspace
+    """The task's files."""
+    issue: str
+    """The issue."""
+    tests_allowed: bool
+    """Whether the issue asks for changed tests."""
+    tried: list[Tried] = field(default_factory=list)
+    """What each earlier attempt did and why it did not do."""
+    _seen: dict[str, int] = field(default_factory=dict)
+    """Turn of each edit by its fingerprint."""
+    _note: str = ""
+    """What the next prompt says about the last reply."""
+
+    async def attempt(
+        self,
+        number: int,
+        turn: int,
+        steps: Sequence[Step],
+        run: RunResult,
+        tests: Mapping[str, str],
+    ) -> EditSet:
+        """Write every step of the plan, one reply each, and land the replies together.
+
+        A step whose reply cannot be landed is left out with a warning if another one landed.
+
+        Args:
+            number: attempts before this one.
+            turn: the turn.
+            steps: steps of the plan.
+            run: the failing run of the files as they are now.
+            tests: text of the test files by path.
+
+        Raises:
+            EditError: no step could be landed, nothing changed, or the edit was tried before.
+            EngineError: the engine refused or died.
+            Interrupted: the user stopped it.
+            UsageError: not even the smallest prompt fits the context.
+        """
+        self.workspace.discard()
+        refusals: list[EditError] = []
+        for step in steps:
+            try:
+                await self._write_step(number, turn, step, run, tests)
+            except EditError as error:
+                refusals.append(error)
+        edits = self.workspace.edit_set(self._form_name(number))
+        if not edits.changes:
+            raise refusals[0] if refusals else EditError("the reply changes nothing")
+        for refusal in refusals:
+            self._warn(turn, f"one step was left out: {refusal.message}", refusal.hint)
+        earlier = self._seen.setdefault(fingerprint(edits), turn)
+        if earlier != turn:
+            self.workspace.discard()
+            raise EditError(
+                f"the same edit as in turn {earlier}", "the next prompt shows the files otherwise"
+            )
+        return edits
+
+    def remember(self, edits: EditSet, outcome: str) -> None:
+        """An edit was tested and did not do."""
+        self.tried.append(Tried(change_stub(edits.diff), outcome))
+        self._note = ""
+
+    def remember_refusal(self, error: EditError) -> None:
+        """A reply could not be landed: the next prompt says so at its end."""
+        self._note = f"Your last answer could not be used:\n{error.report()}\n\n"
+
+    async def _write_step(
+        self, number: int, turn: int, step: Step, run: RunResult, tests: Mapping[str, str]
+    ) -> None:
+        """One reply of the coder, staged in the workspace."""
+        context = self._context(number, step, run, tests)
+        if not context.files and not context.new:
+            raise EditError(f"{', '.join(step.files)} cannot be read any more", "was it deleted?")
+        prompt = self._fit(context, number)
+        for file in (*context.files, *context.reading):
+            await self.services.index(file.path, file.text)
+        finished = await self.services.speaker.say(
+            self.services.team.coder,
+            turn,
+            prompt.text,
+            form=prompt.form.name,
+            max_tokens=prompt.max_tokens,
+        )
+        if finished.stop_reason in ("length", "context"):
+            raise EditError(
+                f"the reply was cut off after {finished.n_tokens} tokens", "answer more briefly"
+            )
+        allowed = (*step.files, *step.new)
+        edits = self._parse(finished.text, prompt.form, allowed)
+        kept, dropped = keep_allowed(
+            edits, allowed, str(self.services.repo), tests_allowed=self.tests_allowed
+        )
+        for line in dropped:
+            self._warn(turn, f"an edit was left out: {line}")
+        if not kept:
+            raise EditError(f"nothing to change is left: {'; '.join(dropped)}")
+        if not self.workspace.stage(kept):
+            raise EditError("the reply changes nothing", "change the lines that are wrong")
+
+    def _parse(self, reply: str, form: Form, allowed: tuple[str, ...]) -> Sequence[FileEdit]:
+        """Read a reply in the form asked for, or in another form in use if it is only that."""
+        try:
+            return form.parse(reply, expected=allowed)
+        except EditError as refused:
+            for name in self.services.team.coder.settings.forms.in_use():
+                if name == form.name:
+                    continue
+                try:
+                    return form_named(name).parse(reply, expected=allowed)
+                except EditError:
+                    continue
+            raise refused
+
+    def _context(
+        self, number: int, step: Step, run: RunResult, tests: Mapping[str, str]
+    ) -> CoderContext:
+        """What this attempt shows of all that is known."""
+        show = self.services.team.coder.settings.context.at(number)
+        files = self._shown(step.files[: self.services.team.coder.settings.limits.n_files])
+        changed = [path for path in self.workspace.staged_paths if path not in step.files]
+        reading = self._shown(changed)
+        if "tests" in show:
+            reading += _relevant_tests(tests, run)
+        return CoderContext(
+            issue=self.issue,
+            files=files,
+            new=step.new,
+            change=step.change if "plan" in show else "",
+            reading=reading,
+            run=run if "failure" in show and not run.ok else None,
+            tried=tuple(self.tried[-3:]) if "tried" in show else (),
+            note=self._note,
+        )
+
+    def _shown(self, paths: Sequence[str]) -> list[ShownFile]:
+        texts = ((path, self.workspace.text(path)) for path in paths)
+        return [ShownFile(path, text) for path, text in texts if text is not None]
+
+    def _form_name(self, number: int) -> str:
+        return self.services.team.coder.settings.forms.at(number)
+
+    def _fit(self, context: CoderContext, number: int) -> _Prompt:
+        """The fullest prompt that leaves room for its reply."""
+        coder, speaker = self.services.team.coder, self.services.speaker
+        limit = min(coder.settings.sampling.max_tokens, self.services.config.max_tokens)
+        asked = self._form_name(number)
+        names = [asked, *(name for name in coder.settings.forms.in_use() if name != asked)]
+        n_files = speaker.estimate_tokens("".join(file.text for file in context.files))
+        for name in names:
+            form = form_named(name)
+            needed = int(n_files * 1.25) + _N_SPARE_TOKENS
+            if name != "whole":
+                needed = min(needed, _N_DIFF_REPLY_TOKENS)
+            if needed > limit:
+                continue
+            for smaller in _shrinking(context):
+                text = coder_message(smaller, form, coder.settings.limits)
+                n_prompt = speaker.estimate_tokens(coder.system + text)
+                if n_prompt + needed <= speaker.n_ctx:
+                    return _Prompt(form, text, max(needed, _N_MIN_REPLY_TOKENS))
+        largest = max(context.files, key=lambda file: len(file.text), default=ShownFile("", ""))
+        raise UsageError(
+            f"{largest.path or 'the prompt'} is too large for the context: about {n_files} tokens "
+            f"of files, {speaker.n_ctx} of context",
+            "raise n_ctx in config.toml, or name a smaller file in the issue",
+        )
+
+    def _warn(self, turn: int, message: str, hint: str = "") -> None:
+        self.services.publish(Warned(turn=turn, role="coder", message=message, hint=hint))
+
+
+def asks_for_tests(issue: str) -> bool:
+    """Whether an issue wants tests changed or added; `fix the failing test` does not."""
+    wish = r"(?:add|write|create|update|change|extend|adjust|correct|rewrite|edit)"
+    return bool(
+        re.search(rf"\b{wish}\b(?:\W+\w+){{0,4}}?\W+tests?\b", issue, re.IGNORECASE)
+        or re.search(
+            r"\btests?\s+(?:is|are)\s+(?:wrong|outdated|incorrect)\b", issue, re.IGNORECASE
+        )
+    )
+
+
+def _shrinking(context: CoderContext) -> Iterator[CoderContext]:
+    """The context, then ever less of it; issue and files stay."""
+    yield context
+    if context.reading:
+        context = replace(context, reading=())
+        yield context
+    if context.tried:
+        context = replace(context, tried=())
+        yield context
+    if context.run is not None:
+        yield replace(context, run=None)
+
+
+def _relevant_tests(tests: Mapping[str, str], run: RunResult) -> list[ShownFile]:
+    """The first failing test file: whole if it is small, else the lines around its failures."""
+    for path in failing_tests(tests, run.output, run.failing)[:1]:
+        lines = tests[path].split("\n")
+        if len(lines) <= _N_SMALL_LINES:
+            return [ShownFile(path, tests[path])]
+        numbers = re.findall(rf"{re.escape(path)}(?:\"?, line |:|\()(\d+)", run.output)
+        shown = sorted(
+            {
+                line
+                for number in numbers[:4]
+                for line in range(int(number) - _N_AROUND_LINES, int(number) + _N_AROUND_LINES // 2)
+                if 0 <= line < len(lines)
+            }
+        )
+        if shown:
+            return [ShownFile(path, "\n".join(lines[line] for line in shown))]
+    return []

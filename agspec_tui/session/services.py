@@ -1,0 +1,37 @@
+"""What a task works with: handed from the session to everything that runs a part of a task."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agspec_tui.config import Config
+from agspec_tui.events import Event
+from agspec_tui.session.handover import EditSet
+from agspec_tui.session.interrupt import InterruptSwitch
+from agspec_tui.session.roles import Team
+from agspec_tui.session.testing import TestCommand
+from agspec_tui.session.turn import Speaker
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Everything a task needs of its session."""
+
+    repo: Path
+    """The resolved root of the repository."""
+    config: Config
+    """The settings."""
+    team: Team
+    """The roles."""
+    speaker: Speaker
+    """Lets a role speak."""
+    interrupts: InterruptSwitch
+    """The user's stop."""
+    test_command: TestCommand
+    """What tells whether the issue is solved."""
+    publish: Callable[[Event], object]
+    """Puts an event on the bus."""
+    index: Callable[[str, str], Awaitable[None]]
+    """Puts a file's text into the workspace corpus; takes path and text."""
+    approve: Callable[[EditSet, int], Awaitable[bool]]
+    """Asks the user whether an edit of a turn may be written."""

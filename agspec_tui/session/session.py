@@ -1,0 +1,281 @@
+"""A session: one repository, one model, one team; commands in, events out."""
+
+import asyncio
+import contextlib
+import secrets
+import time
+import traceback
+from pathlib import Path
+
+from agspec_tui.commands import (
+    AnswerApproval,
+    DocumentView,
+    IndexDocument,
+    Interrupt,
+    Quit,
+    SessionCommand,
+    SubmitTask,
+)
+from agspec_tui.config import Config, logs_dir
+from agspec_tui.engine.client import EngineClient
+from agspec_tui.errors import AgspecError, EngineError, UsageError
+from agspec_tui.events import (
+    EngineEvent,
+    EngineFailed,
+    Event,
+    SessionFailed,
+    SessionStarted,
+    TaskFinished,
+    TaskSubmitted,
+    TurnFinished,
+    Warned,
+)
+from agspec_tui.forms.choose import form as form_named
+from agspec_tui.session.approval import Approvals
+from agspec_tui.session.bus import Bus
+from agspec_tui.session.egress import EgressMeter
+from agspec_tui.session.interrupt import Interrupted, InterruptSwitch
+from agspec_tui.session.loading import plan_drafting, plan_load
+from agspec_tui.session.repo import check_repo
+from agspec_tui.session.roles import Team, load_team
+from agspec_tui.session.services import Services
+from agspec_tui.session.team import Outcome, TeamTask
+from agspec_tui.session.testing import TestCommand, find_test_command, given
+from agspec_tui.session.turn import Speaker
+
+_CLOSE_S = 5.0
+_INDEX_S = 30.0
+
+
+class Session:
+    """Runs tasks one at a time. Use it from one event loop; everything it does is on `bus`."""
+
+    def __init__(
+        self,
+        repo: Path,
+        config: Config,
+        *,
+        test_command: str | None = None,
+        auto_approve: bool = False,
+    ) -> None:
+        """Nothing is read or started until `start`.
+
+        Args:
+            repo: the repository's folder.
+            config: the settings.
+            test_command: the test command; None to find one.
+            auto_approve: write edits without asking.
+        """
+        self.bus = Bus()
+        """The event stream."""
+        self.failure: AgspecError | None = None
+        """What ended the last task; None unless it failed."""
+        self.egress = EgressMeter()
+        """Internet sockets seen at the ends of turns."""
+        self._repo = repo
+        self._config = config
+        self._test_text = test_command
+        self._interrupts = InterruptSwitch()
+        self._approvals = Approvals(self._publish, self._interrupts, auto=auto_approve)
+        self._client = EngineClient(self._on_engine_event, logs_dir())
+        self._team: Team | None = None
+        self._speaker: Speaker | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._closing: asyncio.Task[None] | None = None
+        self._next_turn = 1
+        self._indexed: dict[str, str] = {}
+
+    # ── life ─────────────────────────────────────────────────────────────────────────────────────
+
+    async def start(self) -> None:
+        """Check everything that can be wrong, then load the model.
+
+        Raises:
+            AgspecError: the repository, a role, the model or the configuration is wrong, or the
+                engine could not load the model.
+        """
+        self._repo = check_repo(self._repo)
+        team = load_team()
+        load = plan_load(self._config)
+        test = self._find_tests()
+        self.bus.publish(
+            SessionStarted(
+                session_id=secrets.token_hex(4),
+                repo=str(self._repo),
+                model=load.name,
+                roles=tuple(role.name for role in team.roles),
+                drafter=self._config.drafter,
+                policy=self._config.policy,
+                test_command=test.display if test else "",
+            )
+        )
+        loaded = await self._client.start(load, plan_drafting(self._config))
+        self._team = team
+        self._speaker = Speaker(self._client, self._publish, self._interrupts, loaded.n_ctx)
+
+    async def send(self, command: SessionCommand) -> None:
+        """Take one command; returns at once, what it leads to is on the bus."""
+        match command:
+            case SubmitTask():
+                self._submit(command.text)
+            case AnswerApproval():
+                self._approvals.take(command)
+            case Interrupt():
+                self._interrupts.press()
+            case Quit():
+                self._begin_close()
+
+    async def close(self) -> None:
+        """Stop the running task, put its files back, and end the engine. Safe to call twice."""
+        await self._begin_close()
+
+    def _begin_close(self) -> asyncio.Task[None]:
+        if self._closing is None:
+            self._closing = asyncio.get_running_loop().create_task(self._close())
+        return self._closing
+
+    async def _close(self) -> None:
+        self._interrupts.press()
+        if self._task is not None and not self._task.done():
+            _, late = await asyncio.wait({self._task}, timeout=_CLOSE_S)
+            for task in late:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+        await self._client.close()
+
+    # ── tasks ────────────────────────────────────────────────────────────────────────────────────
+
+    def _submit(self, text: str) -> None:
+        if self._closing is not None:
+            return
+        if self._task is not None and not self._task.done():
+            self._publish(Warned(message="a task is running", hint="stop it first"))
+        elif not text.strip():
+            self._publish(Warned(message="the issue is empty", hint="say what is wrong"))
+        else:
+            self._interrupts.clear()
+            self._task = asyncio.get_running_loop().create_task(self._run_task(text))
+
+    async def _run_task(self, text: str) -> None:
+        """One task from `TaskSubmitted` to `TaskFinished`, whatever happens between."""
+        started = time.monotonic()
+        self.failure = None
+        self._publish(TaskSubmitted(text=text))
+        task: TeamTask | None = None
+        try:
+            task = TeamTask(self._ready(), text, self._next_turn)
+            outcome = await task.work()
+        except Interrupted:
+            outcome = Outcome("cancelled", "Stopped by the user.")
+        except AgspecError as error:
+            outcome = self._failed(error)
+        except asyncio.CancelledError:
+            outcome = Outcome("cancelled", "The session was closed.")
+        except Exception as error:
+            # The turn boundary: a bug ends the task, never the session.
+            log = _write_log(error)
+            outcome = self._failed(
+                EngineError(f"internal error: {type(error).__name__}: {error}", f"see {log}")
+            )
+        diff = self._settle(task, outcome)
+        self._publish(
+            TaskFinished(
+                status=outcome.status,
+                summary=outcome.summary,
+                diff=diff,
+                wall_s=time.monotonic() - started,
+            )
+        )
+
+    def _settle(self, task: TeamTask | None, outcome: Outcome) -> str:
+        """Keep a fix, put anything else back; returns the diff of what is changed on disk."""
+        if task is None:
+            return ""
+        self._next_turn = task.turn + 1
+        try:
+            if outcome.status != "fixed":
+                task.put_back(_WHY[outcome.status])
+            return task.workspace.diff()
+        except AgspecError as error:
+            self._publish(
+                Warned(message=f"files could not be put back: {error.message}", hint=error.hint)
+            )
+            return ""
+
+    def _ready(self) -> Services:
+        """What a task needs.
+
+        Raises:
+            EngineError: no model is loaded.
+            UsageError: there are no tests to tell whether an issue is solved.
+        """
+        if self._speaker is None or self._team is None:
+            raise EngineError("no model is loaded", "wait until it is")
+        test = self._find_tests()
+        if test is None:
+            raise UsageError("no tests found", "give a test command: --test CMD")
+        return Services(
+            repo=self._repo,
+            config=self._config,
+            team=self._team,
+            speaker=self._speaker,
+            interrupts=self._interrupts,
+            test_command=test,
+            publish=self._publish,
+            index=self._index,
+            approve=self._approvals.ask,
+        )
+
+    def _find_tests(self) -> TestCommand | None:
+        return given(self._test_text) if self._test_text else find_test_command(self._repo)
+
+    def _failed(self, error: AgspecError) -> Outcome:
+        self.failure = error
+        self._publish(SessionFailed(message=error.message, hint=error.hint))
+        return Outcome("failed", error.one_line())
+
+    # ── services ─────────────────────────────────────────────────────────────────────────────────
+
+    def _publish(self, event: Event) -> None:
+        self.bus.publish(event)
+        if isinstance(event, TurnFinished):
+            self.egress.sample(self._client.pid)
+
+    def _on_engine_event(self, event: EngineEvent) -> None:
+        if isinstance(event, EngineFailed) and event.restarting and self._speaker is not None:
+            self._speaker.n_failures += 1
+        self.bus.publish(event)
+
+    async def _index(self, path: str, text: str) -> None:
+        """Put a file into the workspace corpus, unless it holds this very text already."""
+        if self._team is None or self._indexed.get(path) == text:
+            return
+        views: dict[str, DocumentView] = {}
+        for name in self._team.coder.settings.forms.in_use():
+            for view in form_named(name).index_views(text):
+                views.setdefault(view.name, view)
+        command = IndexDocument(path=path, views=tuple(views.values()))
+        try:
+            async with asyncio.timeout(_INDEX_S):
+                await self._interrupts.guard(self._client.index(command))
+        except TimeoutError:
+            self._publish(Warned(message=f"{path} was not indexed", hint="drafts will be shorter"))
+        self._indexed[path] = text
+
+
+_WHY = {
+    "not_fixed": "the issue was not fixed",
+    "cancelled": "the task was stopped",
+    "failed": "the task could not go on",
+}
+
+
+def _write_log(error: BaseException) -> Path:
+    """Append a traceback to the session's log file."""
+    path = logs_dir() / "session.log"
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8", errors="backslashreplace") as log:
+            log.write("".join(traceback.format_exception(error)))
+    return path

@@ -1,0 +1,210 @@
+"""One task from issue to outcome: test, plan, then code, write, test and judge, turn by turn."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agspec_tui.errors import EditError, UsageError
+from agspec_tui.events import (
+    EditApplied,
+    EditProposed,
+    EditRefused,
+    EditReverted,
+    PlanProposed,
+    PlanStep,
+    Warned,
+)
+from agspec_tui.session.checking import brief, improved, judge, run_tests, without_tests
+from agspec_tui.session.coding import Coding, asks_for_tests
+from agspec_tui.session.handover import EditSet, Plan, RunResult, Step, Verdict
+from agspec_tui.session.outline import Candidate, is_test, rank
+from agspec_tui.session.plan import read_plan
+from agspec_tui.session.prompts import planner_message
+from agspec_tui.session.services import Services
+from agspec_tui.session.workspace import Workspace, scan
+
+_N_TURNS_BY_PLAN = 2
+"""Turns that keep to the planner's files; later ones look at the likeliest file instead."""
+_NOT_RUN = (126, 127)
+"""Exit codes of a shell for a program that is not executable, or not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a task ended."""
+
+    status: str
+    """`fixed`, `not_fixed` or `cancelled`."""
+    summary: str
+    """What was done or tried, in a few lines."""
+
+
+class TeamTask:
+    """One issue in the hands of the team. `turn` counts on from the tasks before it."""
+
+    def __init__(self, services: Services, issue: str, first_turn: int) -> None:
+        self.turn = first_turn
+        """The present turn."""
+        self.workspace = Workspace(services.repo)
+        """The task's files."""
+        self._services = services
+        self._issue = issue
+        self._tests_allowed = asks_for_tests(issue)
+        self._coding = Coding(services, self.workspace, issue, self._tests_allowed)
+        self._texts: dict[str, str] = {}
+        self._log: list[str] = []
+
+    async def work(self) -> Outcome:
+        """Work on the issue until the tests pass or the turns are used up.
+
+        Raises:
+            AgspecError: the task cannot go on.
+            Interrupted: the user stopped it; `put_back` is for the caller.
+        """
+        base = await self._first_run()
+        plan, candidates = await self._plan(base)
+        n_turns = min(self._services.team.max_turns, self._services.config.max_turns)
+        first = self.turn
+        for number in range(n_turns):
+            self.turn = first + number
+            edits = await self._propose(number, plan, candidates, base)
+            if edits is None:
+                continue
+            if not await self._services.approve(edits, self.turn):
+                return self._ended("cancelled", "The edit was rejected; nothing of it was written.")
+            if not self._write(edits):
+                continue
+            await self._index(edits.files)
+            result = await run_tests(self._services, self.turn)
+            verdict = await judge(self._services, self.turn, result)
+            if verdict.passed:
+                return self._ended("fixed", f"The tests pass after {_files(edits.files)} changed.")
+            base = await self._settle(edits, base, result, verdict)
+        return self._ended("not_fixed", f"Not fixed in {n_turns} turns.")
+
+    def put_back(self, reason: str) -> None:
+        """Take every edit of this task back, and say so."""
+        files, conflict = self.workspace.restore()
+        self._say_reverted(files, conflict, reason)
+
+    # ── turns ────────────────────────────────────────────────────────────────────────────────────
+
+    async def _first_run(self) -> RunResult:
+        """The tests before anything is changed."""
+        base = await run_tests(self._services, self.turn)
+        if base.exit_code in _NOT_RUN:
+            last = base.output.strip().split("\n")[-1]
+            raise UsageError(f"the test command cannot be run: {last}", "--test CMD")
+        if without_tests(base):
+            raise UsageError(f"no tests found: `{base.command}` ran none", "--test CMD")
+        if base.ok:
+            self._warn(
+                "the tests pass already", "fixed then means: an edit was made and they still pass"
+            )
+        self._log.append(f"Before: {brief(base)}.")
+        return base
+
+    async def _plan(self, base: RunResult) -> tuple[Plan, list[Candidate]]:
+        """Let the planner say which files to change; fall back to the likeliest."""
+        services, planner = self._services, self._services.team.planner
+        self._texts = await asyncio.to_thread(scan, services.repo)
+        candidates = rank(self._texts, self._issue, base.output, base.failing)
+        if not candidates:
+            raise UsageError(
+                "the repository has no source file to change", "is it the right folder?"
+            )
+        limits = planner.settings.limits
+        message = planner_message(self._issue, candidates, base, limits)
+        reply = await services.speaker.say(planner, self.turn, message)
+        plan = read_plan(reply.text, candidates, limits, tests_allowed=self._tests_allowed)
+        if plan.fallback:
+            self._warn(plan.fallback, f"the likeliest files are taken: {', '.join(plan.files)}")
+        steps = tuple(PlanStep(files=(*s.files, *s.new), change=s.change) for s in plan.steps)
+        services.publish(PlanProposed(turn=self.turn, role="planner", steps=steps))
+        return plan, candidates
+
+    async def _propose(
+        self, number: int, plan: Plan, candidates: Sequence[Candidate], base: RunResult
+    ) -> EditSet | None:
+        """One attempt of the coder; None if its reply could not be landed."""
+        steps = _steps(number, plan, candidates)
+        tests = {path: text for path, text in self._texts.items() if is_test(path)}
+        try:
+            edits = await self._coding.attempt(number, self.turn, steps, base, tests)
+        except EditError as error:
+            self._refuse(number, error)
+            return None
+        self._services.publish(
+            EditProposed(
+                turn=self.turn, role="coder", form=edits.form, files=edits.files, diff=edits.diff
+            )
+        )
+        return edits
+
+    def _write(self, edits: EditSet) -> bool:
+        """Write an approved edit; False if a file changed meanwhile."""
+        try:
+            self.workspace.write(edits)
+        except EditError as error:
+            self.workspace.discard()
+            self._refuse(0, error, edits.form)
+            return False
+        self._services.publish(EditApplied(turn=self.turn, role="coder", files=edits.files))
+        return True
+
+    async def _settle(
+        self, edits: EditSet, base: RunResult, result: RunResult, verdict: Verdict
+    ) -> RunResult:
+        """After a FAIL: keep an edit that helped as the new base, else take it back."""
+        self._log.append(f"Turn {self.turn}: {_files(edits.files)} changed; {brief(result)}.")
+        self._coding.remember(edits, f"{brief(result)}: {verdict.reason}")
+        if improved(base, result):
+            self._warn(f"fewer tests fail than before: {brief(result)}", "the edit is kept")
+            return result
+        files, conflict = self.workspace.take_back()
+        self._say_reverted(files, conflict, f"the tests still fail: {verdict.reason}")
+        await self._index(files)
+        return base
+
+    # ── words ────────────────────────────────────────────────────────────────────────────────────
+
+    def _refuse(self, number: int, error: EditError, form: str = "") -> None:
+        asked = form or self._services.team.coder.settings.forms.at(number)
+        self._services.publish(
+            EditRefused(turn=self.turn, role="coder", form=asked, message=error.one_line())
+        )
+        self._coding.remember_refusal(error)
+        self._log.append(f"Turn {self.turn}: no edit; {error.message}.")
+
+    def _warn(self, message: str, hint: str = "") -> None:
+        self._services.publish(Warned(turn=self.turn, message=message, hint=hint))
+
+    def _say_reverted(self, files: tuple[str, ...], conflict: str, reason: str) -> None:
+        if files:
+            self._services.publish(
+                EditReverted(turn=self.turn, role="coder", files=files, reason=reason)
+            )
+        if conflict:
+            self._warn(conflict, "compare these files yourself")
+
+    def _ended(self, status: str, closing: str) -> Outcome:
+        return Outcome(status, "\n".join([*self._log, closing]))
+
+    async def _index(self, paths: Sequence[str]) -> None:
+        """Bring the workspace corpus up to the files as they now are."""
+        for path in paths:
+            text = self.workspace.text(path)
+            if text is not None:
+                await self._services.index(path, text)
+
+
+def _steps(number: int, plan: Plan, candidates: Sequence[Candidate]) -> tuple[Step, ...]:
+    """Steps of an attempt: the plan's, until it has failed twice; then the likeliest file."""
+    likeliest = candidates[0]
+    if number < _N_TURNS_BY_PLAN or not likeliest.score or likeliest.path in plan.files:
+        return plan.steps
+    return (Step((likeliest.path,), ""),)
+
+
+def _files(paths: Sequence[str]) -> str:
+    return ", ".join(paths)

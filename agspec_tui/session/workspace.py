@@ -1,0 +1,188 @@
+"""One task's files: edits staged in memory, written at once, taken back when they did not do."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from agspec_tui.errors import EditError, ToolError
+from agspec_tui.forms.applier import land
+from agspec_tui.forms.diff import unified
+from agspec_tui.forms.paths import clean
+from agspec_tui.forms.types import FileChange, FileEdit
+from agspec_tui.session.files import snapshot_read
+from agspec_tui.session.handover import EditSet
+from agspec_tui.session.outline import is_test
+from agspec_tui.session.repo import list_files
+from agspec_tui.session.undo import UndoLog
+
+_MAX_FILES = 4000
+_MAX_SCAN_CHARS = 16_000_000
+
+
+def scan(repo: Path) -> dict[str, str]:
+    """Text of every file an agent may see, by path, with `\\n` line ends; blocks on the disk.
+
+    Files that are not UTF-8 are left out. A repository beyond the bounds is read in part, sources
+    and tests in the order of their names.
+    """
+    texts: dict[str, str] = {}
+    n_chars = 0
+    for path in list_files(repo)[:_MAX_FILES]:
+        try:
+            text = _decoded(snapshot_read(repo, path))
+        except ToolError:
+            continue
+        if text is None:
+            continue
+        n_chars += len(text)
+        if n_chars > _MAX_SCAN_CHARS:
+            break
+        texts[path] = text
+    return texts
+
+
+class Workspace:
+    """The files of one task. Nothing is written but by `write`; `restore` takes all of it back."""
+
+    def __init__(self, repo: Path) -> None:
+        self._repo = repo
+        self._log = UndoLog(repo)
+        self._staged: dict[str, FileChange] = {}
+        self._originals: dict[str, bytes | None] = {}
+
+    def read(self, path: str) -> bytes | None:
+        """Bytes of a file with the staged edits in it; None if there is none.
+
+        Raises:
+            ToolError: the path leads out of the repository, or cannot be read.
+        """
+        staged = self._staged.get(path)
+        return staged.after if staged else snapshot_read(self._repo, path)
+
+    def text(self, path: str) -> str | None:
+        """Text as a prompt shows it; None if there is no such file or it is not UTF-8."""
+        return _decoded(self.read(path))
+
+    def stage(self, edits: Sequence[FileEdit]) -> tuple[str, ...]:
+        """Land edits in memory, on top of those staged before.
+
+        Returns:
+            Paths whose bytes differ from before the call.
+
+        Raises:
+            EditError: an edit cannot be landed exactly; nothing is staged then.
+        """
+        landing = land(edits, self._read_for_edit, root=str(self._repo))
+        changed = []
+        for change in landing.changes:
+            if change.after == change.before:
+                continue
+            earlier = self._staged.get(change.path)
+            before = earlier.before if earlier else change.before
+            self._staged[change.path] = FileChange(change.path, before, change.after)
+            changed.append(change.path)
+        return tuple(changed)
+
+    def discard(self) -> None:
+        """Forget the staged edits."""
+        self._staged.clear()
+
+    @property
+    def staged_paths(self) -> tuple[str, ...]:
+        """Paths with staged edits."""
+        return tuple(self._staged)
+
+    def edit_set(self, form: str) -> EditSet:
+        """The staged edits against the bytes on disk."""
+        changes = tuple(one for one in self._staged.values() if one.after != one.before)
+        return EditSet(form, changes, unified(changes))
+
+    def write(self, edits: EditSet) -> None:
+        """Write an edit set and forget the staged edits.
+
+        Raises:
+            EditError: a file changed since it was read, or the disk refused; nothing was changed.
+        """
+        self._log.begin()
+        self._log.write(edits.changes)
+        for change in edits.changes:
+            self._originals.setdefault(change.path, change.before)
+        self.discard()
+
+    def take_back(self) -> tuple[tuple[str, ...], str]:
+        """Take the last write back; returns the paths, and one line about conflicts or nothing."""
+        restored = self._log.restore()
+        return restored.files, restored.message()
+
+    def restore(self) -> tuple[tuple[str, ...], str]:
+        """Take every write back; returns the paths, and one line about conflicts or nothing."""
+        restored = self._log.restore_all()
+        return restored.files, restored.message()
+
+    def diff(self) -> str:
+        """Unified diff of all that this task has changed on disk."""
+        return unified(
+            FileChange(path, before, snapshot_read(self._repo, path))
+            for path, before in self._originals.items()
+        )
+
+    def _read_for_edit(self, path: str) -> bytes | None:
+        try:
+            return self.read(path)
+        except ToolError as error:
+            raise EditError(error.message, error.hint) from error
+
+
+def fingerprint(edits: EditSet) -> str:
+    """Names the outcome of an edit: equal for edits that leave the same bytes behind."""
+    digest = hashlib.blake2b(digest_size=16)
+    for change in sorted(edits.changes, key=lambda one: one.path):
+        for part in (change.path.encode(), change.after if change.after is not None else b"\0"):
+            digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()
+
+
+def keep_allowed(
+    edits: Sequence[FileEdit], allowed: Sequence[str], root: str, *, tests_allowed: bool
+) -> tuple[list[FileEdit], list[str]]:
+    """Part a reply's edits into those of files it was given and the rest.
+
+    A file that was not shown is never rewritten, since the model does not know its text; tests
+    are not touched unless the issue asks for it, since they are what the fix is measured by.
+
+    Args:
+        edits: the reply's edits.
+        allowed: paths that may change.
+        root: absolute path of the repository; paths inside it become relative.
+        tests_allowed: whether tests may change.
+
+    Returns:
+        Edits to land, and one line about each that was left out.
+
+    Raises:
+        EditError: a path leads out of the repository or names no file.
+    """
+    kept: list[FileEdit] = []
+    dropped: list[str] = []
+    for edit in edits:
+        path = clean(edit.path, root)
+        if is_test(path) and not tests_allowed:
+            dropped.append(f"{path} is a test; tests stay as they are")
+        elif path not in allowed:
+            dropped.append(f"{path} was not among the files to change")
+        elif edit.delete:
+            dropped.append(f"{path} must not be deleted")
+        else:
+            kept.append(edit)
+    return kept, dropped
+
+
+def _decoded(data: bytes | None) -> str | None:
+    """Bytes as text with `\\n` line ends and no byte order mark; None if they are no UTF-8 text."""
+    if data is None or b"\0" in data:
+        return None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
