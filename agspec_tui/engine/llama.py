@@ -7,6 +7,7 @@ contents with special tokens on.
 
 import ctypes
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from agspec_tui.engine.verify import CancelFlag, GreedyChooser, argmax
 from agspec_tui.errors import EngineError
 
 _NO_SLOT, _ABORTED = 1, 2  # results of llama_decode
+_LOG_WARN, _LOG_ERROR = 3, 4  # ggml_log_level
 _TEMPLATE_BUFFER = 1 << 20
 
 
@@ -35,6 +37,7 @@ class LlamaBackend:
         Raises:
             EngineError: the file cannot be loaded, or the context does not fit into memory.
         """
+        llama_cpp.llama_log_set(_log_callback, ctypes.c_void_p(0))
         llama_cpp.llama_backend_init()
         self._flag = CancelFlag()
         on_gpu = bool(llama_cpp.llama_supports_gpu_offload()) and load.n_gpu_layers != 0
@@ -226,6 +229,15 @@ class GrammarChooser:
         """Free the sampler."""
         if getattr(self, "_sampler", None):
             llama_cpp.llama_sampler_free(self._sampler)
+
+
+def _log_warnings(level: int, text: bytes, _: object) -> None:
+    """Keep warnings and errors of the library; its chatter would fill the log with tensors."""
+    if level in (_LOG_WARN, _LOG_ERROR):
+        sys.stderr.write(text.decode("utf-8", "replace"))
+
+
+_log_callback = llama_cpp.llama_log_callback(_log_warnings)  # the library keeps the pointer
 
 
 def _load_model(load: LoadModel, *, on_gpu: bool) -> object:

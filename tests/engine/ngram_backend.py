@@ -1,0 +1,82 @@
+"""A tiny pseudo-random target for property tests: the next token depends on the last three."""
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from agspec_tui.engine.chat_template import render_chatml, split_scaffold
+from agspec_tui.engine.types import Cancelled, Chooser, Logits
+from agspec_tui.engine.verify import GreedyChooser
+
+N_VOCAB = 12
+EOG = 0
+
+
+class NgramBackend:
+    """Few tokens and a short memory: its text repeats, so drafts hit and miss often."""
+
+    def __init__(
+        self,
+        seed: int,
+        *,
+        n_ctx: int = 256,
+        n_batch: int = 32,
+        n_exact: int = 0,
+        can_trim: bool = True,
+        eog: bool = True,
+    ) -> None:
+        self.n_ctx, self.n_batch, self.n_vocab = n_ctx, n_batch, N_VOCAB
+        self.n_threads, self.device, self.n_exact = 1, "n-gram", n_exact
+        self.cache: dict[int, list[int]] = {}
+        self.n_decodes = 0
+        self.abort_at = -1
+        self._seed, self._can_trim, self._eog = seed, can_trim, eog
+        self._aborted = False
+
+    def tokenize(self, text: str, *, special: bool) -> list[int]:
+        return [1 + byte % (N_VOCAB - 1) for byte in text.encode()]
+
+    def detokenize(self, ids: Sequence[int]) -> bytes:
+        return bytes(96 + token for token in ids)
+
+    def is_eog(self, token: int) -> bool:
+        return self._eog and token == EOG
+
+    def scaffold(self, roles: Sequence[str]) -> list[str]:
+        return split_scaffold(render_chatml, roles)
+
+    def chooser(self, grammar: str) -> Chooser:
+        return GreedyChooser()
+
+    def decode(self, ids: Sequence[int], pos: int, slot: int, n_logits: int) -> Logits:
+        assert 0 < len(ids) <= self.n_batch
+        if self.n_exact:
+            assert n_logits <= self.n_exact
+        cache = self.cache.setdefault(slot, [])
+        assert pos == len(cache), "positions must continue the cache"
+        self.n_decodes += 1
+        if self._aborted or self.n_decodes == self.abort_at:
+            cache += ids[: len(ids) // 2]  # an aborted decode leaves part of its tokens behind
+            raise Cancelled
+        cache += ids
+        assert sum(map(len, self.cache.values())) <= self.n_ctx
+        rows = [self._row(cache[: len(cache) - n_logits + row + 1]) for row in range(n_logits)]
+        return np.array(rows, dtype=np.float32).reshape(n_logits, N_VOCAB)
+
+    def _row(self, context: list[int]) -> list[float]:
+        key = bytes([self._seed % 256, *context[-3:]])
+        return [float(byte) for byte in hashlib.blake2b(key, digest_size=N_VOCAB).digest()]
+
+    def trim(self, slot: int, n_keep: int) -> bool:
+        cache = self.cache.setdefault(slot, [])
+        if not self._can_trim and 0 < n_keep < len(cache):
+            return False
+        del cache[n_keep:]
+        return True
+
+    def abort(self, *, on: bool) -> None:
+        self._aborted = on
+
+    def close(self) -> None:
+        pass

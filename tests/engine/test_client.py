@@ -1,0 +1,226 @@
+import asyncio
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from agspec_tui.commands import (
+    ConfigureDrafting,
+    DocumentView,
+    Generate,
+    IndexDocument,
+    LoadModel,
+    Message,
+)
+from agspec_tui.engine.client import EngineClient
+from agspec_tui.errors import EngineError
+from agspec_tui.events import (
+    EngineFailed,
+    EngineRestarted,
+    GenerationFinished,
+    ModelLoaded,
+    PrefillProgressed,
+    StepCommitted,
+)
+
+FILE = "def double(x):\n    return x + x\n"
+
+
+@pytest.fixture
+async def make_client(tmp_path):
+    clients = []
+
+    def make():
+        events = []
+        client = EngineClient(events.append, tmp_path / "logs")
+        clients.append(client)
+        return client, events
+
+    yield make
+    for client in clients:
+        await client.close()
+
+
+def script(tmp_path, replies, step_delay_s=0.0):
+    path = tmp_path / "script.json"
+    path.write_text(json.dumps({"replies": replies, "step_delay_s": step_delay_s}))
+    return LoadModel(path=f"scripted:{path}", name="script", n_ctx=8192)
+
+
+def ask(request, *messages, **more):
+    return Generate(
+        request=request, sequence="coder", turn=1, role="coder", messages=messages, **more
+    )
+
+
+async def until(condition, seconds=20.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "nothing happened in time"
+        await asyncio.sleep(0.005)
+
+
+async def test_a_scripted_reply_comes_through_with_drafts_from_the_prompt(make_client, tmp_path):
+    client, events = make_client()
+    loaded = await client.start(script(tmp_path, [f"Here:\n{FILE}"]), ConfigureDrafting())
+    assert isinstance(loaded, ModelLoaded)
+    finished = await client.generate(ask(1, Message("user", f"Repeat this:\n{FILE}")))
+    assert finished.text == f"Here:\n{FILE}"
+    assert finished.stop_reason == "eog"
+    assert finished.n_accepted > 10
+    steps = [event for event in events if isinstance(event, StepCommitted)]
+    assert "".join(step.text for step in steps) == finished.text
+    drafted = [step for step in steps if step.n_accepted]
+    assert {step.source for step in drafted} == {"session"}
+    assert any("user message" in step.document for step in drafted)
+
+
+async def test_an_indexed_file_is_drafted_from_with_its_name(make_client, tmp_path):
+    client, events = make_client()
+    await client.start(script(tmp_path, [FILE]), ConfigureDrafting())
+    view = DocumentView("raw", FILE)
+    indexed = await client.index(IndexDocument(path="src/double.py", views=(view,)))
+    assert indexed.n_tokens == len(FILE)
+    await client.generate(ask(1, Message("user", "Write it.")))
+    steps = [event for event in events if isinstance(event, StepCommitted)]
+    assert any(step.document == "src/double.py (raw)" and step.n_accepted for step in steps)
+
+
+async def test_drafting_off_gives_the_same_ids_step_by_step(make_client, tmp_path):
+    client, _ = make_client()
+    await client.start(script(tmp_path, [FILE, FILE]), ConfigureDrafting())
+    drafted = await client.generate(ask(1, Message("user", FILE)))
+    plain = await client.generate(ask(2, Message("user", FILE), drafting=False))
+    assert drafted.ids == plain.ids
+    assert drafted.n_steps < plain.n_steps == plain.n_tokens
+
+
+async def test_a_cancel_ends_a_generation_within_half_a_second(make_client, tmp_path):
+    client, events = make_client()
+    await client.start(script(tmp_path, ["x" * 5000, "next"], 0.02), ConfigureDrafting())
+    reply = asyncio.create_task(client.generate(ask(1, Message("user", "go"), max_tokens=4000)))
+    await until(lambda: sum(isinstance(e, StepCommitted) for e in events) > 3)
+    started = time.monotonic()
+    await client.cancel(1)
+    finished = await reply
+    assert time.monotonic() - started < 0.5
+    assert finished.stop_reason == "cancelled"
+    assert (await client.generate(ask(2, Message("user", "go on")))).text == "next"
+
+
+async def test_a_cancel_of_another_request_changes_nothing(make_client, tmp_path):
+    client, _ = make_client()
+    await client.start(script(tmp_path, ["abc"]), ConfigureDrafting())
+    await client.cancel(99)
+    assert (await client.generate(ask(1, Message("user", "go")))).text == "abc"
+
+
+async def test_a_refused_request_leaves_the_engine_usable(make_client, tmp_path):
+    client, _ = make_client()
+    await client.start(script(tmp_path, ["one", "two"]), ConfigureDrafting())
+    with pytest.raises(EngineError, match="does not fit a context"):
+        await client.generate(ask(1, Message("user", "x" * 9000)))
+    assert (await client.generate(ask(2, Message("user", "go")))).text == "two"
+
+
+@pytest.mark.parametrize("path", ["scripted:/nowhere.json", "/nowhere.gguf"])
+async def test_a_model_that_cannot_be_loaded_is_one_clear_error(make_client, path):
+    client, _ = make_client()
+    with pytest.raises(EngineError) as failed:
+        await client.start(LoadModel(path=path, name="x", n_ctx=512), ConfigureDrafting())
+    assert failed.value.message
+    assert failed.value.hint
+
+
+async def test_an_unknown_drafter_is_refused_with_a_hint(make_client, tmp_path):
+    client, events = make_client()
+    await client.start(script(tmp_path, ["x"]), ConfigureDrafting(drafter="nonsense"))
+    await client.generate(ask(1, Message("user", "go")))
+    assert any("nonsense" in getattr(event, "message", "") for event in events)
+
+
+async def test_closing_twice_ends_the_child(make_client, tmp_path):
+    client, _ = make_client()
+    await client.start(script(tmp_path, ["x" * 4000], 0.05), ConfigureDrafting())
+    pid = client.pid
+    reply = asyncio.create_task(client.generate(ask(1, Message("user", "go"))))
+    await asyncio.sleep(0.1)
+    await client.close()
+    await client.close()
+    assert (await reply).stop_reason == "cancelled"
+    assert pid is not None
+    assert not psutil.pid_exists(pid)
+
+
+async def test_a_child_dies_with_its_parent(tmp_path):
+    code = (
+        "import asyncio, sys\n"
+        "from pathlib import Path\n"
+        "from agspec_tui.commands import ConfigureDrafting, LoadModel\n"
+        "from agspec_tui.engine.client import EngineClient\n"
+        "async def main():\n"
+        "    client = EngineClient(lambda event: None, Path(sys.argv[2]))\n"
+        "    await client.start(LoadModel(path=sys.argv[1], name='s', n_ctx=512),"
+        " ConfigureDrafting())\n"
+        "    print(client.pid, flush=True)\n"
+        "    await asyncio.sleep(60)\n"
+        "asyncio.run(main())\n"
+    )
+    load = script(tmp_path, ["x"])
+    parent = await asyncio.create_subprocess_exec(
+        *(os.sys.executable, "-c", code, load.path, str(tmp_path)),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert parent.stdout is not None
+    pid = int(await parent.stdout.readline())
+    assert psutil.pid_exists(pid)
+    parent.kill()
+    await parent.wait()
+    await until(lambda: not psutil.pid_exists(pid))
+
+
+@pytest.mark.model
+async def test_a_killed_child_is_reported_and_the_next_turn_works(make_client, smollm2):
+    client, events = make_client()
+    load = LoadModel(path=str(smollm2), name="smollm2-135m", n_ctx=2048)
+    await client.start(load, ConfigureDrafting())
+    await client.index(IndexDocument(path="a.py", views=(DocumentView("raw", FILE),)))
+    messages = (Message("user", f"Repeat this file word for word:\n{FILE}"),)
+    expected = await client.generate(ask(1, *messages, max_tokens=24))
+    assert client.pid is not None
+    first_pid = client.pid
+    reply = asyncio.create_task(client.generate(ask(2, *messages, max_tokens=2000)))
+    await until(lambda: any(isinstance(e, StepCommitted) and e.request == 2 for e in events))
+    os.kill(first_pid, signal.SIGKILL)
+    with pytest.raises(EngineError, match="signal 9"):
+        await reply
+    again = await client.generate(ask(3, *messages, max_tokens=24))
+    assert again.ids == expected.ids
+    assert again.n_reused == 0
+    assert client.pid != first_pid
+    failed = [event for event in events if isinstance(event, EngineFailed)]
+    assert [(event.restarting, Path(event.log_path).name) for event in failed] == [
+        (True, "engine.log")
+    ]
+    assert sum(isinstance(event, EngineRestarted) for event in events) == 1
+
+
+@pytest.mark.model
+async def test_the_second_turn_reads_only_what_is_new(make_client, smollm2):
+    client, events = make_client()
+    load = LoadModel(path=str(smollm2), name="smollm2-135m", n_ctx=2048)
+    await client.start(load, ConfigureDrafting())
+    messages = [Message("system", "Be brief."), Message("user", f"Explain:\n{FILE}")]
+    first = await client.generate(ask(1, *messages, max_tokens=12))
+    messages += [Message("assistant", first.text, first.ids), Message("user", "Shorter.")]
+    second = await client.generate(ask(2, *messages, max_tokens=4))
+    assert second.broken_by == ""
+    assert second.n_reused >= first.n_prompt + len(first.ids) - 1
+    progress = [e for e in events if isinstance(e, PrefillProgressed) and e.request == 2]
+    assert progress[0].n_done >= second.n_reused
+    assert progress[-1].n_done == progress[-1].n_total == second.n_prompt
+    assert isinstance(second, GenerationFinished)
