@@ -32,7 +32,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 	@echo
-	@echo "  Variables: REPO=path ISSUE=file MODEL=name (run), ARGS='…' (test, bench),"
+	@echo "  Variables: REPO=path ISSUE=file MODEL=name SAMPLE=name (run), ARGS='…' (test, bench),"
 	@echo "  WORKERS=n (test), PYTHON=python3.12, CMAKE_ARGS='-DGGML_CUDA=on' (llama.cpp)."
 
 .PHONY: run

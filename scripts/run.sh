@@ -2,9 +2,10 @@
 # What `make run` does after set-up. In a terminal it opens the workspace, without one it fixes
 # headless and exits as `agspec-tui fix` does (make itself turns every failure into exit code 2).
 #
-#   REPO   repository to work on; without it a fresh copy of the sample is made in build/sample
-#   ISSUE  file or text of the issue; needed with REPO where there is no terminal
-#   MODEL  catalogue name or path of a GGUF file
+#   REPO    repository to work on; without it a fresh copy of the sample is made in build/sample
+#   ISSUE   file or text of the issue; needed with REPO where there is no terminal
+#   MODEL   catalogue name or path of a GGUF file
+#   SAMPLE  folder of examples/ to copy where REPO is not given
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/.venv/bin:$PATH"
@@ -14,7 +15,7 @@ expanded() { case $1 in "~/"*) printf '%s' "$HOME/${1#"~/"}" ;; *) printf '%s' "
 repo=$(expanded "${REPO:-}")
 issue=$(expanded "${ISSUE:-}")
 model=$(expanded "${MODEL:-qwen2.5-coder-1.5b}")
-sample=${SAMPLE:-}
+sample=${SAMPLE:-word-count}
 
 usage_error() {
   printf 'make run: %s\n' "$1" >&2

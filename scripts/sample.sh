@@ -1,15 +1,10 @@
 #!/usr/bin/env bash
-# sample.sh FOLDER [NAME]: copy one of examples/ into FOLDER, afresh, as a git repository.
+# sample.sh FOLDER NAME: copy one of examples/ into FOLDER, afresh, as a git repository.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$1
-name=${2:-}
-if [ -z "$name" ]; then
-  for candidate in examples/*/ISSUE.md; do
-    [ -f "$candidate" ] && name=$(basename "$(dirname "$candidate")") && break
-  done
-fi
-if [ -z "$name" ] || [ ! -f "examples/$name/ISSUE.md" ]; then
+name=$2
+if [ ! -f "examples/$name/ISSUE.md" ]; then
   printf 'sample: examples/%s has no ISSUE.md (SAMPLE names a folder of examples/)\n' "$name" >&2
   exit 2
 fi

@@ -53,7 +53,7 @@ def test_a_sample_is_a_clean_repository_made_afresh(tmp_path):
     folder = tmp_path / "a sample"
     folder.mkdir()
     (folder / "left over").touch()
-    result = run("scripts/sample.sh", str(folder))
+    result = run("scripts/sample.sh", str(folder), "word-count")
     assert result.returncode == 0, result.stderr
     assert (folder / "ISSUE.md").is_file()
     assert not (folder / "left over").exists()

@@ -8,9 +8,17 @@ TEXT = {
     *(".py", ".pyi", ".md", ".toml", ".sh", ".cpp", ".hpp", ".txt", ".tcss", ".gbnf", ".json"),
     *(".jsonl", ".svg", ".cfg", ".ini", ".yml", ".yaml", ""),
 }
-# The patterns are put together from halves, so that this file does not find itself.
+# `/home/me/` is nobody: examples may name it. The patterns are put together from halves, so that this file does not find itself.
 MACHINE_PATH = re.compile(
-    "|".join(["/" + "work/", "/" + "root/", "/" + r"home/\w", "/" + r"Users/\w", "/" + "tmp/w/"])
+    "|".join(
+        [
+            "/" + "work/",
+            "/" + "root/",
+            "/" + r"home/(?!me/)\w",
+            "/" + r"Users/(?!me/)\w",
+            "/" + "tmp/w/",
+        ]
+    )
 )
 REGISTRY_HOST = re.compile(
     "|".join(
