@@ -122,7 +122,7 @@ async def test_a_background_child_does_not_keep_the_command_waiting(tmp_path):
 
 async def test_a_silent_background_child_is_ended_too(tmp_path):
     result = await run("sleep 300 >/dev/null 2>&1 & echo $! > child", tmp_path, 60)
-    assert result.wall_s < 1.0
+    assert result.wall_s < 4.0
     assert await gone(await pid_in(tmp_path / "child"))
 
 

@@ -1,9 +1,14 @@
 import stat
+import tempfile
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agspec_tui.errors import EditError
 from agspec_tui.forms.types import FileChange
+from agspec_tui.session.files import snapshot_read
 from agspec_tui.session.undo import Restored, UndoLog
 
 
@@ -193,3 +198,55 @@ def test_a_link_that_leads_outside_since_is_a_conflict(repo, log):
     (repo / "a.py").symlink_to("../outside.py")
     assert log.restore() == Restored((), ("a.py",))
     assert (repo.parent / "outside.py").read_bytes() == b"a1\n"
+
+
+PATHS = ("a.py", "b.py", "new/c.py")
+STEPS = st.lists(
+    st.one_of(
+        st.just(("turn", "", None)),
+        st.tuples(
+            st.sampled_from(["agent", "user"]),
+            st.sampled_from(PATHS),
+            st.sampled_from([None, b"x", b"y", b"z"]),
+        ),
+    ),
+    max_size=14,
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(steps=STEPS)
+def test_an_undo_of_everything_brings_back_what_the_user_had_last(steps):
+    with tempfile.TemporaryDirectory() as name:
+        repo = Path(name).resolve()
+        theirs = {"a.py": b"a0\n", "b.py": b"b0\n", "new/c.py": None}  # what undo comes back to
+        for path in ("a.py", "b.py"):
+            (repo / path).write_bytes(theirs[path])
+        agents = dict.fromkeys(PATHS, b"not written yet")
+        log = UndoLog(repo)
+        for who, path, data in steps:
+            if who == "turn":
+                log.begin()
+                continue
+            now = snapshot_read(repo, path)
+            if now == data:
+                continue
+            if who == "agent":
+                if now != agents[path]:
+                    theirs[path] = now
+                log.write((FileChange(path, now, data),))
+                agents[path] = data
+            elif data is None:
+                (repo / path).unlink()
+            else:
+                (repo / path).parent.mkdir(exist_ok=True)
+                (repo / path).write_bytes(data)
+        present = {path: snapshot_read(repo, path) for path in PATHS}
+        restored = log.restore_all()
+        for path in PATHS:
+            untouched = present[path] == agents[path]
+            assert snapshot_read(repo, path) == (theirs[path] if untouched else present[path])
+            assert untouched or path not in restored.files
+        log.redo()
+        assert {path: snapshot_read(repo, path) for path in PATHS} == present
+        assert not list(repo.rglob(".agspec-*"))
