@@ -19,7 +19,7 @@ from agspec_tui.tui.source import Source
 from agspec_tui.tui.state import UiState
 from agspec_tui.tui.text import one_line
 
-CLOSE_S = 5.0
+CLOSE_S = 10.0
 """Longest wait for the session to close, in seconds; the terminal is given back in any case."""
 
 
@@ -150,10 +150,9 @@ class AgspecApp(App[Outcome]):
             return
         self._source_closed = True
         self.state.activity = "closing"
-        try:
-            await asyncio.wait_for(self._source.close(), CLOSE_S)
-        except Exception as error:  # the UI bridge: the terminal comes back whatever happens
-            self.log.error(f"closing failed: {error!r}")
+        if self.main is not None:
+            closing = asyncio.wait_for(self._source.close(), CLOSE_S)
+            await self.main.bridge.attempt(closing, quiet=True)
 
     def _outcome(self) -> Outcome:
         code = self.main.exit_code if self.main else 0

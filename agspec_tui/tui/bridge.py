@@ -4,7 +4,7 @@ One event costs a few attribute writes; drawing happens once a tick, however man
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import Literal, Protocol, assert_never
 
 from agspec_tui.errors import AgspecError
@@ -96,6 +96,18 @@ class Bridge:
             except Exception as error:  # the UI bridge: an event that cannot be shown is a line
                 self.report(error)
         return len(events)
+
+    async def attempt(self, work: Awaitable[None], *, quiet: bool = False) -> Exception | None:
+        """Await something of the session; a failure is shown, or only logged, and returned."""
+        try:
+            await work
+        except Exception as error:  # the UI bridge: a failing session never ends the app
+            if quiet:
+                _LOG.error("failed while closing", exc_info=error)
+            else:
+                self.report(error)
+            return error
+        return None
 
     def report(self, error: Exception) -> None:
         """Show a failure as one line and a notification; what is not an `AgspecError` is logged."""

@@ -91,12 +91,11 @@ class MainScreen(Screen[None]):
     async def _start(self) -> None:
         model = one_line(self._state.model)
         self.write(entries.note(f"loading {model}…" if model else "loading the model…"))
-        try:
-            await self._source.start()
-        except Exception as error:  # the UI bridge: the app stays, so that it can be quit
+        error = await self.bridge.attempt(self._source.start())
+        if error is not None:
             self.exit_code = 3 if isinstance(error, EngineError) else 2
-            self._state.activity = "the model could not be loaded; q quits"
-            self.bridge.report(error)
+            self._state.activity = "the session could not start; q quits"
+            self._draw_numbers()
             return
         self._started_up = True
         if self._waiting_task:
@@ -174,12 +173,9 @@ class MainScreen(Screen[None]):
         self.run_worker(self._sending(command), group="send", exit_on_error=False)
 
     async def _sending(self, command: SessionCommand) -> None:
-        try:
-            await self._source.send(command)
-        except Exception as error:  # the UI bridge: a refused command is a line, not the end
-            if isinstance(command, Interrupt):
-                self._state.stopping = False
-            self.bridge.report(error)
+        error = await self.bridge.attempt(self._source.send(command))
+        if error is not None and isinstance(command, Interrupt):
+            self._state.stopping = False
 
     @on(Prompt.Submitted)
     def _submit(self, message: Prompt.Submitted) -> None:

@@ -20,13 +20,16 @@ class Prompt(TextArea):
         """The user sends `text`."""
 
         text: str
+        """What was typed, without white space around it."""
 
     @dataclass
     class Scrolled(Message):
-        """The user wants the transcript to move: pages or lines, up is negative."""
+        """The user wants the transcript to move."""
 
         pages: int = 0
+        """Pages to move; up is negative."""
         lines: int = 0
+        """Lines to move; up is negative."""
 
     class Follow(Message):
         """The user wants the end of the transcript."""

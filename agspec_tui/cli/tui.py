@@ -1,0 +1,46 @@
+"""`agspec-tui [REPO]`: the terminal workspace."""
+
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from agspec_tui.cli.fix import read_issue
+from agspec_tui.config import load
+from agspec_tui.errors import UsageError
+from agspec_tui.session.repo import check_repo
+from agspec_tui.session.session import Session
+from agspec_tui.session.testing import given
+
+
+@click.command("open-tui", hidden=True)
+@click.argument("repo", type=click.Path(path_type=Path), default=Path())
+@click.option("--model", metavar="NAME|PATH", help="A name of the catalogue, or a GGUF file.")
+@click.option("--issue", metavar="FILE|TEXT", help="Start with this issue, or a file with it.")
+@click.option("--test", "test_command", metavar="CMD", help="Test command; by default found.")
+def open_tui(repo: Path, model: str | None, issue: str | None, test_command: str | None) -> int:
+    """Open the terminal workspace on REPO, by default the current folder."""
+    root = check_repo(repo)
+    text = "" if issue is None else read_issue(issue)
+    if test_command:
+        given(test_command)
+    config = load()
+    if model is not None:
+        config = msgspec.structs.replace(config, model=model)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "the screen needs a terminal", "without one: agspec-tui fix REPO --issue FILE|TEXT"
+        )
+    # Imported here: nothing above needs the screen, and refusing is then quick.
+    from agspec_tui.models.resolve import resolve
+    from agspec_tui.tui.app import AgspecApp
+
+    name = resolve(config.model).name
+    session = Session(root, config, test_command=test_command)
+    app = AgspecApp(session, repo=root, model=name, theme=config.theme, issue=text)
+    outcome = app.run()
+    if outcome is None:
+        return app.return_code or 0
+    click.echo(outcome.summary)
+    return outcome.exit_code
