@@ -51,7 +51,7 @@ class LoadModel(_Command, frozen=True, kw_only=True):
 
 
 class ConfigureDrafting(_Command, frozen=True, kw_only=True):
-    """Choose the drafter and the draft-length policy; keeps corpora, resets α."""
+    """Choose drafter and policy. Resets α; another drafter starts with empty corpora."""
 
     drafter: str = "agspec-sam"
     """A drafter's name, e.g. `none`, `agspec-sam`."""
@@ -117,6 +117,9 @@ class ForgetDocument(_Command, frozen=True, kw_only=True):
 
 class ResetSession(_Command, frozen=True, kw_only=True):
     """Drop corpora, α and every cached sequence. Nothing of them is kept."""
+
+    keep_cache: bool = False
+    """Keep the cached sequences, so that a benchmark reads each prompt only once."""
 
 
 class Shutdown(_Command, frozen=True, kw_only=True):

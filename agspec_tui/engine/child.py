@@ -152,7 +152,7 @@ class EngineProcess:
             case ForgetDocument():
                 self._ready()[1].drafter.forget(command.path)
             case ResetSession():
-                self._ready()[1].reset()
+                self._ready()[1].reset(keep_cache=command.keep_cache)
             case Cancel() | Shutdown():
                 """Taken off the wire by the reader, and by `run`."""
 

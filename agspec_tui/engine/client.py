@@ -126,10 +126,10 @@ class EngineClient:
         self._documents.pop(path, None)
         await self._send(ForgetDocument(path=path))
 
-    async def reset(self) -> None:
-        """Drop corpora, α and cached sequences."""
+    async def reset(self, *, keep_cache: bool = False) -> None:
+        """Drop corpora, α and, unless told otherwise, cached sequences."""
         self._documents.clear()
-        await self._send(ResetSession())
+        await self._send(ResetSession(keep_cache=keep_cache))
 
     async def close(self) -> None:
         """End the child, by force if it does not end by itself. Safe to call twice."""

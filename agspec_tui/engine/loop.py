@@ -47,9 +47,9 @@ class Decoder:
         self._prompts = PromptBuilder(backend)
         self._table = SequenceTable(n_slots)
 
-    def reset(self) -> None:
-        """Drop every cached sequence, the corpora and every α."""
-        for slot in self._table.clear():
+    def reset(self, *, keep_cache: bool = False) -> None:
+        """Drop the corpora, every α and, unless told otherwise, every cached sequence."""
+        for slot in [] if keep_cache else self._table.clear():
             self._backend.trim(slot, 0)
         self.drafter.reset()
         self.policy.reset()
