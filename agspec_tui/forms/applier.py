@@ -153,7 +153,8 @@ def _rewritten(edit: FileEdit, text: Text, allow_shrink: bool) -> _Landed:
         LineEdit(run.i1, run.i2, tuple(new[run.j1 : run.j2]), number, "whole")
         for number, run in enumerate(runs, 1)
     ]
-    return _spliced(edit.path, text, edits, text.ends_with_newline() if edits else None)
+    keeps_end = bool(edits) and bool(new) and new[-1] != ""
+    return _spliced(edit.path, text, edits, text.ends_with_newline() if keeps_end else None)
 
 
 def _reading(edit: FileEdit, text: Text) -> str:
@@ -199,7 +200,19 @@ def _spliced(path: str, text: Text, edits: list[LineEdit], final: bool | None) -
     refuse_placeholders(path, text.lines, added, stubs=stubs)
     replaced = spans(text, edits, final)
     after = splice(text.data, replaced)
+    if list(decode(after).lines) != _planned(text, edits):  # e.g. a lone CR now before an LF
+        raise EditError(f"{path}: its mixed line ends do not allow this edit", "make them equal")
     return _Landed(FileChange(path, text.data, after), tuple(replaced))
+
+
+def _planned(text: Text, edits: Sequence[LineEdit]) -> list[str]:
+    """The lines the edited file must have."""
+    lines: list[str] = []
+    at = 0
+    for edit in edits:
+        lines += [*text.lines[at : edit.start], *edit.new]
+        at = edit.end
+    return [*lines, *text.lines[at:]]
 
 
 def _new_stubs(path: str, text: Text, edits: Sequence[LineEdit]) -> bool:

@@ -113,14 +113,20 @@ def _without_reasoning(lines: list[str]) -> list[str]:
 
 
 def _after_orphan(lines: list[str]) -> list[str]:
-    """Templates may open the reasoning in the prompt: then only its end is in the reply."""
+    """Templates may open the reasoning in the prompt: then only its end is in the reply.
+
+    A file may hold such a line itself. So the mark must stand outside fences, and a whole answer,
+    with as many fences that open as close, must follow it.
+    """
+    opener: Fence | None = None
     for index, line in enumerate(lines):
         if line.lstrip().startswith("<think>"):
             return lines
+        fence = fence_at(line)
+        if fence is not None:
+            opener = fence if opener is None else None if fence.closes(opener) else opener
         head, closing, rest = line.partition("</think>")
-        if closing and "<think>" not in line and not (head.strip() and rest.strip()):
+        if opener is None and closing and not (head.strip() and rest.strip()):
             after = [rest, *lines[index + 1 :]] if rest.strip() else lines[index + 1 :]
-            # A file may hold such a line itself; reasoning is followed by a whole answer.
-            balanced = sum(fence_at(kept) is not None for kept in after) % 2 == 0
-            return after if balanced else lines
+            return after if sum(fence_at(kept) is not None for kept in after) % 2 == 0 else lines
     return lines

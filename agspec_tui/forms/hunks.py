@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from agspec_tui.errors import EditError
 from agspec_tui.forms import refusals
-from agspec_tui.forms.linediff import changes
+from agspec_tui.forms.linediff import changes_of
 from agspec_tui.forms.locate import Finder, Place, choose
 from agspec_tui.forms.splice import LineEdit
 from agspec_tui.forms.types import FileEdit, Hunk
@@ -98,7 +98,7 @@ def _line_edits(path: str, hunk: Hunk, place: Place | None, n_lines: int) -> lis
     if place is None:
         return [LineEdit(n_lines, n_lines, hunk.new, hunk.number, "append")]
     out: list[LineEdit] = []
-    for run in changes(hunk.old, hunk.new):
+    for run in changes_of(hunk):
         lines = [place.shift.apply(line) for line in hunk.new[run.j1 : run.j2]]
         new = tuple(line for line in lines if line is not None)
         if len(new) < len(lines):

@@ -1,8 +1,11 @@
 """Which runs of items differ between two sequences; the one line diff of this room."""
 
+import re
 from collections.abc import Hashable, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple, TypeVar
+
+from agspec_tui.forms.types import Hunk
 
 Item = TypeVar("Item", bound=Hashable)
 _EXACT_UP_TO = 3000
@@ -43,3 +46,19 @@ def changes(old: Sequence[Item], new: Sequence[Item]) -> list[Change]:
         for tag, i1, i2, j1, j2 in matcher.get_opcodes()
         if tag != "equal"
     ]
+
+
+def changes_of(hunk: Hunk) -> list[Change]:
+    """The changes of a hunk, as its marks have them; lines both removed and added are none."""
+    if not hunk.marks:
+        return changes(hunk.old, hunk.new)
+    runs: list[Change] = []
+    i = j = 0
+    for block in re.finditer(r" +|[-+]+", hunk.marks):
+        n_old = len(block[0]) - block[0].count("+")
+        n_new = len(block[0]) - block[0].count("-")
+        if block[0][0] != " ":
+            inner = changes(hunk.old[i : i + n_old], hunk.new[j : j + n_new])
+            runs += [Change(i + a, i + b, j + c, j + d) for a, b, c, d in inner]
+        i, j = i + n_old, j + n_new
+    return runs

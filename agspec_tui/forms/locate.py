@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from agspec_tui.forms.indent import Shift, fit
-from agspec_tui.forms.linediff import changes
+from agspec_tui.forms.linediff import changes_of
 from agspec_tui.forms.types import Hunk
 
 _FOLD = str.maketrans(
@@ -181,7 +181,7 @@ class Finder:
         The lines that go must be there in full, and be enough to know them by: 10 characters or 2
         lines. Where no context is left, no like line may stand elsewhere.
         """
-        runs = changes(hunk.old, hunk.new)
+        runs = changes_of(hunk)
         if not runs:
             return []
         lead, stop = runs[0].i1, runs[-1].i2

@@ -84,7 +84,8 @@ def _body(text: Text, edit: LineEdit, *, tail: bool) -> str:
         own = edit.start + k
         end = text.ends[own] if own < edit.end else ""
         ends.append(end or _end_near(text, edit.start, edit.end))
-    if tail and ends and not text.ends_with_newline():
+    # A last line without text is there by its end alone, so it keeps one.
+    if tail and ends and edit.new[-1] and not text.ends_with_newline():
         ends[-1] = ""
     return "".join(line + end for line, end in zip(edit.new, ends, strict=True))
 

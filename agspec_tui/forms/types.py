@@ -20,6 +20,8 @@ class Hunk:
     """Text between the `@@` marks, e.g. `def main`; used only to choose among equal places."""
     line: int = 0
     """Line number the reply claims for the old side, from 1; 0 if it claims none. Only a hint."""
+    marks: str = ""
+    """Mark of each line as the reply orders them: ` `, `-` or `+`. Empty: a line diff tells."""
     final_newline: bool | None = None
     """Whether the file ends with a line end afterwards, if the reply says so; None: as before."""
 

@@ -1,7 +1,7 @@
 """Reads unified diffs as small models print them, line by line."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agspec_tui.errors import EditError
 from agspec_tui.forms.paths import settle
@@ -272,7 +272,7 @@ def _file_edit(file: _File) -> FileEdit | None:
     hunks: list[Hunk] = []
     for number, body in enumerate(file.bodies, 1):
         hunk = _hunk(number, body)
-        if hunk.old != hunk.new or hunk.final_newline is not None:
+        if hunk.old != hunk.new or body.bare_old != body.bare_new:
             hunks.append(hunk)
     return FileEdit(file.path, hunks=tuple(hunks)) if hunks else None
 
@@ -309,13 +309,14 @@ def _hunk(number: int, body: _Body) -> Hunk:
     # Where one context line lost its leading space, all of them did: a space then is indentation.
     unmarked = any(mark == "?" for mark, _ in rows)
     texts = [(mark, " " + text if unmarked and mark == " " else text) for mark, text in rows]
-    final = None if body.bare_old == body.bare_new else body.bare_old
+    final = False if body.bare_new else True if body.bare_old else None
     return Hunk(
         number,
         old=tuple(text for mark, text in texts if mark != "+"),
         new=tuple(text for mark, text in texts if mark != "-"),
         hint=body.hint,
         line=body.line,
+        marks="".join(mark if mark in ("-", "+") else " " for mark, _ in rows),
         final_newline=final,
     )
 
@@ -325,8 +326,5 @@ def _joined(first: FileEdit, second: FileEdit) -> FileEdit:
     if not (first.hunks and second.hunks):
         raise EditError(f"{first.path}: the reply gives two edits that exclude each other")
     start = first.hunks[-1].number
-    more = tuple(
-        Hunk(start + i, h.old, h.new, h.hint, h.line, h.final_newline)
-        for i, h in enumerate(second.hunks, 1)
-    )
+    more = tuple(replace(hunk, number=start + i) for i, hunk in enumerate(second.hunks, 1))
     return FileEdit(first.path, hunks=first.hunks + more)
