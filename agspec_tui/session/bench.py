@@ -88,13 +88,13 @@ def read_prompts(path: Path | None) -> list[BenchPrompt]:
     Raises:
         UsageError: the file, or a text that it names, cannot be read.
     """
-    source: Traversable = find("bench", "prompts.toml") if path is None else path
+    source: Traversable = find("prompts", "prompts.toml") if path is None else path
     hint = "write [[prompt]] tables with kind, path, file and change"
     try:
         entries = msgspec.toml.decode(source.read_bytes(), type=_PromptsFile).prompt
         prompts = []
         for entry in entries:
-            text = find("bench", entry.file) if path is None else path.parent / entry.file
+            text = find("prompts", entry.file) if path is None else path.parent / entry.file
             prompts.append(
                 BenchPrompt(entry.kind, entry.path, text.read_text("utf-8"), entry.change)
             )
