@@ -14,6 +14,7 @@ import msgspec
 
 from agspec_tui.commands import ConfigureDrafting, Generate, IndexDocument, Message
 from agspec_tui.config import Config
+from agspec_tui.drafting.choose import NAMES as DRAFTERS
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.errors import UsageError
 from agspec_tui.events import GenerationFinished, ModelLoaded
@@ -109,11 +110,13 @@ def parse_methods(text: str, config: Config) -> list[Method]:
     """Methods from `drafter[:policy],…`; without a policy the configured one is used.
 
     Raises:
-        UsageError: a policy is unknown, or a method stands there twice.
+        UsageError: a policy or drafter is unknown, or a method stands there twice.
     """
     methods: list[Method] = []
     for name in filter(None, (part.strip() for part in text.split(","))):
         drafter, _, policy = name.partition(":")
+        if drafter not in DRAFTERS:
+            raise UsageError(f"unknown drafter {drafter!r}", f"choose one of {', '.join(DRAFTERS)}")
         if policy and policy not in POLICIES:
             raise UsageError(f"unknown policy {policy!r}", f"choose one of {', '.join(POLICIES)}")
         if any(method.name == name for method in methods):
