@@ -305,3 +305,19 @@ def test_a_snapshot_is_the_bytes_or_none(repo):
     assert snapshot_read(repo, "a.py/b.py") is None
     with pytest.raises(ToolError, match="outside"):
         snapshot_read(repo, "../a.py")
+
+
+def test_a_file_saved_by_the_user_during_the_write_is_not_overwritten(repo, monkeypatch):
+    (repo / "a.py").write_bytes(b"old\n")
+    (repo / "b.py").write_bytes(b"old\n")
+    real_sync = os.fsync
+
+    def slow_disk(fd):
+        real_sync(fd)
+        (repo / "b.py").write_bytes(b"theirs\n")
+
+    monkeypatch.setattr(os, "fsync", slow_disk)
+    changes = (FileChange("a.py", b"old\n", b"1\n"), FileChange("b.py", b"old\n", b"2\n"))
+    with pytest.raises(EditError, match=r"b.py: changed on disk"):
+        write_changes(repo, changes)
+    assert tree(repo) == {"a.py": b"old\n", "b.py": b"theirs\n"}
