@@ -7,189 +7,51 @@ event with `seq` and `t_s`, and publishes the whole stream. No futures, widgets 
 
 import msgspec
 
-
-class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=True):
-    """Common root. The wire names an event by its class name in `kind`."""
-
-    seq: int = 0
-    """Gap-free number within a session; 0 until the session stamps it."""
-    t_s: float = 0.0
-    """Seconds since the session started; 0 until the session stamps it."""
-    turn: int = 0
-    """Turn it belongs to, from 1; 0 where none applies."""
-    role: str = ""
-    """Role it belongs to; empty where none applies."""
-
-
-# ── engine ───────────────────────────────────────────────────────────────────────────────────────
-
-
-class ModelLoaded(_Event, frozen=True, kw_only=True):
-    """The model is in memory and the context is made."""
-
-    model: str
-    """Name of the model."""
-    device: str
-    """What it runs on, e.g. `CPU, 2 threads`."""
-    n_ctx: int
-    """Context size in tokens."""
-    n_vocab: int
-    """Vocabulary size."""
-    n_threads: int
-    """Threads used for decoding."""
-    load_s: float
-    """Seconds it took."""
-    n_exact: int
-    """Most tokens in one decode that give bit for bit the logits of one-by-one decoding; 0 if
-    none do, and a drafted reply may then differ from a plain one at a near tie."""
-    rollback: bool
-    """True if rejected tokens can be trimmed from the cache; if not, drafting is off."""
-
-
-class PrefillProgressed(_Event, frozen=True, kw_only=True):
-    """Part of the prompt has been read."""
-
-    request: int
-    """The generation."""
-    n_done: int
-    """Prompt tokens now in the cache, reused ones included."""
-    n_total: int
-    """Prompt tokens in all."""
-    n_reused: int
-    """Of those, tokens that were in the cache already."""
-    tok_per_s: float
-    """Rate of the tokens read so far, reused ones left out."""
-
-
-class StepCommitted(_Event, frozen=True, kw_only=True):
-    """One step: a draft was verified, and accepted tokens plus the bonus token were committed."""
-
-    request: int
-    """The generation."""
-    step: int
-    """Number of the step within the generation, from 1."""
-    ids: tuple[int, ...]
-    """Committed token ids: the accepted ones, then the bonus token (none if the reply ended)."""
-    text: str
-    """Their text, as far as it is whole UTF-8."""
-    n_accepted_chars: int = -1
-    """Leading characters of `text` that came from accepted draft tokens; −1 if not counted."""
-    n_drafted: int
-    """D: tokens drafted."""
-    n_accepted: int
-    """A: of those, accepted. Accept length of this step is A + 1."""
-    match_len: int
-    """m: length of the match that was drafted from; 0 without one."""
-    source: str
-    """Corpus of the draft: `session`, `workspace`, `global`; empty without a draft."""
-    document: str
-    """Document the draft was copied from: a path and view, or a message label."""
-    offset: int
-    """Token offset of the copy within that document."""
-    budget: int
-    """K: length the policy asked for."""
-    cap: int
-    """K_max at this step."""
-    alpha: float
-    """α of the role after this step."""
-    decode_us: float
-    """Time of the target pass, in microseconds."""
-    draft_us: float
-    """Time of match and draft, in microseconds."""
-    n_context: int
-    """Tokens of this sequence in the cache after this step."""
-
-
-class GenerationFinished(_Event, frozen=True, kw_only=True):
-    """A reply is complete, or was stopped."""
-
-    request: int
-    """The generation."""
-    stop_reason: str
-    """`eog`, `stop`, `length`, `context`, `cancelled`."""
-    text: str
-    """The whole reply, without the end-of-generation token."""
-    ids: tuple[int, ...]
-    """Its token ids as sampled."""
-    n_prompt: int
-    """Prompt tokens."""
-    n_reused: int
-    """Of those, tokens taken from the cache."""
-    broken_by: str
-    """The message at which the prompt left the cached transcript; empty if it only grew."""
-    n_tokens: int
-    """Tokens generated, the end-of-generation token included."""
-    n_steps: int
-    """Target passes of the decoding, prefill left out."""
-    n_drafted: int
-    """ΣD."""
-    n_accepted: int
-    """ΣA."""
-    prefill_s: float
-    """Seconds of reading the prompt."""
-    decode_s: float
-    """Seconds of decoding."""
-    alpha: float
-    """α of the role at the end."""
-
-
-class DocumentIndexed(_Event, frozen=True, kw_only=True):
-    """The workspace corpus holds a file, in the forms in use."""
-
-    path: str
-    """Path relative to the repository."""
-    n_tokens: int
-    """Tokens of all its views."""
-    n_corpus_tokens: int
-    """Tokens in the workspace corpus now."""
-    skipped: str
-    """Why it was not indexed; empty if it was."""
-
-
-class RequestRefused(_Event, frozen=True, kw_only=True):
-    """A command could not be carried out; the engine goes on."""
-
-    request: int
-    """The generation, or 0."""
-    message: str
-    """One line that says why."""
-    hint: str
-    """What to do about it."""
-
-
-class EngineFailed(_Event, frozen=True, kw_only=True):
-    """The engine process is gone, or could not load the model."""
-
-    message: str
-    """One line that says what happened."""
-    hint: str
-    """What to do about it."""
-    log_path: str
-    """File with the child's stderr."""
-    restarting: bool
-    """True if a new engine is being started and the next turn will work."""
-
-
-class EngineRestarted(_Event, frozen=True, kw_only=True):
-    """A new engine process runs; sequences are read again from their transcripts."""
-
-    n_restarts: int
-    """How often that has happened in this session."""
-
-
-EngineEvent = (
-    ModelLoaded
-    | PrefillProgressed
-    | StepCommitted
-    | GenerationFinished
-    | DocumentIndexed
-    | RequestRefused
-    | EngineFailed
-    | EngineRestarted
+from agspec_tui.engine_events import (
+    DocumentIndexed,
+    EngineEvent,
+    EngineFailed,
+    EngineRestarted,
+    EventRoot,
+    GenerationFinished,
+    ModelLoaded,
+    PrefillProgressed,
+    RequestRefused,
+    StepCommitted,
 )
 
-
-# ── session ──────────────────────────────────────────────────────────────────────────────────────
+__all__ = [
+    "ApprovalAnswered",
+    "ApprovalRequested",
+    "CommandFinished",
+    "CommandStarted",
+    "DocumentIndexed",
+    "EditApplied",
+    "EditProposed",
+    "EditRefused",
+    "EditReverted",
+    "EngineEvent",
+    "EngineFailed",
+    "EngineRestarted",
+    "Event",
+    "GenerationFinished",
+    "ModelLoaded",
+    "PlanProposed",
+    "PlanStep",
+    "PrefillProgressed",
+    "RequestRefused",
+    "SessionEvent",
+    "SessionFailed",
+    "SessionStarted",
+    "StepCommitted",
+    "TaskFinished",
+    "TaskSubmitted",
+    "TestCount",
+    "TurnFinished",
+    "TurnStarted",
+    "VerdictReached",
+    "Warned",
+]
 
 
 class PlanStep(msgspec.Struct, frozen=True):
@@ -214,7 +76,7 @@ class TestCount(msgspec.Struct, frozen=True):
     """The command as it ran."""
 
 
-class SessionStarted(_Event, frozen=True, kw_only=True):
+class SessionStarted(EventRoot, frozen=True, kw_only=True):
     """A session is open."""
 
     session_id: str
@@ -233,21 +95,21 @@ class SessionStarted(_Event, frozen=True, kw_only=True):
     """The test command, found or given; empty if there is none."""
 
 
-class TaskSubmitted(_Event, frozen=True, kw_only=True):
+class TaskSubmitted(EventRoot, frozen=True, kw_only=True):
     """Work on an issue begins."""
 
     text: str
     """The issue."""
 
 
-class TurnStarted(_Event, frozen=True, kw_only=True):
+class TurnStarted(EventRoot, frozen=True, kw_only=True):
     """A role begins a reply."""
 
     form: str
     """Edit form asked for; empty where none applies."""
 
 
-class TurnFinished(_Event, frozen=True, kw_only=True):
+class TurnFinished(EventRoot, frozen=True, kw_only=True):
     """A role's reply is complete; the numbers of one row of the report."""
 
     stop_reason: str
@@ -276,14 +138,14 @@ class TurnFinished(_Event, frozen=True, kw_only=True):
     """α of the role at the end."""
 
 
-class PlanProposed(_Event, frozen=True, kw_only=True):
+class PlanProposed(EventRoot, frozen=True, kw_only=True):
     """The planner's plan."""
 
     steps: tuple[PlanStep, ...]
     """Its steps."""
 
 
-class EditProposed(_Event, frozen=True, kw_only=True):
+class EditProposed(EventRoot, frozen=True, kw_only=True):
     """The coder's edit, landed in memory; nothing is written yet."""
 
     form: str
@@ -294,7 +156,7 @@ class EditProposed(_Event, frozen=True, kw_only=True):
     """Unified diff of the bytes on disk against the bytes to be written."""
 
 
-class EditRefused(_Event, frozen=True, kw_only=True):
+class EditRefused(EventRoot, frozen=True, kw_only=True):
     """The coder's reply could not be landed exactly; nothing was written."""
 
     form: str
@@ -303,7 +165,7 @@ class EditRefused(_Event, frozen=True, kw_only=True):
     """Why: file, place and the nearest real lines."""
 
 
-class ApprovalRequested(_Event, frozen=True, kw_only=True):
+class ApprovalRequested(EventRoot, frozen=True, kw_only=True):
     """The session waits for the user's yes or no."""
 
     call_id: int
@@ -314,7 +176,7 @@ class ApprovalRequested(_Event, frozen=True, kw_only=True):
     """The change in full."""
 
 
-class ApprovalAnswered(_Event, frozen=True, kw_only=True):
+class ApprovalAnswered(EventRoot, frozen=True, kw_only=True):
     """The question is settled."""
 
     call_id: int
@@ -323,14 +185,14 @@ class ApprovalAnswered(_Event, frozen=True, kw_only=True):
     """The answer."""
 
 
-class EditApplied(_Event, frozen=True, kw_only=True):
+class EditApplied(EventRoot, frozen=True, kw_only=True):
     """Files were written."""
 
     files: tuple[str, ...]
     """Their paths."""
 
 
-class EditReverted(_Event, frozen=True, kw_only=True):
+class EditReverted(EventRoot, frozen=True, kw_only=True):
     """Files were put back as they were before the agent's edits."""
 
     files: tuple[str, ...]
@@ -339,14 +201,14 @@ class EditReverted(_Event, frozen=True, kw_only=True):
     """Why."""
 
 
-class CommandStarted(_Event, frozen=True, kw_only=True):
+class CommandStarted(EventRoot, frozen=True, kw_only=True):
     """A command runs."""
 
     command: str
     """The command line."""
 
 
-class CommandFinished(_Event, frozen=True, kw_only=True):
+class CommandFinished(EventRoot, frozen=True, kw_only=True):
     """A command has ended."""
 
     command: str
@@ -365,7 +227,7 @@ class CommandFinished(_Event, frozen=True, kw_only=True):
     """Tests that failed; −1 if the output did not say."""
 
 
-class VerdictReached(_Event, frozen=True, kw_only=True):
+class VerdictReached(EventRoot, frozen=True, kw_only=True):
     """The executor's word on a test run; the exit code decides, not the model."""
 
     passed: bool
@@ -374,7 +236,7 @@ class VerdictReached(_Event, frozen=True, kw_only=True):
     """One line."""
 
 
-class Warned(_Event, frozen=True, kw_only=True):
+class Warned(EventRoot, frozen=True, kw_only=True):
     """Something the user should know; work goes on."""
 
     message: str
@@ -383,7 +245,7 @@ class Warned(_Event, frozen=True, kw_only=True):
     """What to do about it."""
 
 
-class SessionFailed(_Event, frozen=True, kw_only=True):
+class SessionFailed(EventRoot, frozen=True, kw_only=True):
     """The task cannot go on."""
 
     message: str
@@ -392,7 +254,7 @@ class SessionFailed(_Event, frozen=True, kw_only=True):
     """What to do about it."""
 
 
-class TaskFinished(_Event, frozen=True, kw_only=True):
+class TaskFinished(EventRoot, frozen=True, kw_only=True):
     """Work on the issue has ended."""
 
     status: str

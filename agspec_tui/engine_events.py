@@ -1,0 +1,181 @@
+"""What the engine process reports: the part of the event union that crosses the socket pair."""
+
+import msgspec
+
+
+class EventRoot(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=True):
+    """Common root. The wire names an event by its class name in `kind`."""
+
+    seq: int = 0
+    """Gap-free number within a session; 0 until the session stamps it."""
+    t_s: float = 0.0
+    """Seconds since the session started; 0 until the session stamps it."""
+    turn: int = 0
+    """Turn it belongs to, from 1; 0 where none applies."""
+    role: str = ""
+    """Role it belongs to; empty where none applies."""
+
+
+class ModelLoaded(EventRoot, frozen=True, kw_only=True):
+    """The model is in memory and the context is made."""
+
+    model: str
+    """Name of the model."""
+    device: str
+    """What it runs on, e.g. `CPU, 2 threads`."""
+    n_ctx: int
+    """Context size in tokens."""
+    n_vocab: int
+    """Vocabulary size."""
+    n_threads: int
+    """Threads used for decoding."""
+    load_s: float
+    """Seconds it took."""
+    n_exact: int
+    """Most tokens in one decode that give bit for bit the logits of one-by-one decoding; 0 if
+    none do, and a drafted reply may then differ from a plain one at a near tie."""
+    rollback: bool
+    """True if rejected tokens can be trimmed from the cache; if not, drafting is off."""
+
+
+class PrefillProgressed(EventRoot, frozen=True, kw_only=True):
+    """Part of the prompt has been read."""
+
+    request: int
+    """The generation."""
+    n_done: int
+    """Prompt tokens now in the cache, reused ones included."""
+    n_total: int
+    """Prompt tokens in all."""
+    n_reused: int
+    """Of those, tokens that were in the cache already."""
+    tok_per_s: float
+    """Rate of the tokens read so far, reused ones left out."""
+
+
+class StepCommitted(EventRoot, frozen=True, kw_only=True):
+    """One step: a draft was verified, and accepted tokens plus the bonus token were committed."""
+
+    request: int
+    """The generation."""
+    step: int
+    """Number of the step within the generation, from 1."""
+    ids: tuple[int, ...]
+    """Committed token ids: the accepted ones, then the bonus token (none if the reply ended)."""
+    text: str
+    """Their text, as far as it is whole UTF-8."""
+    n_accepted_chars: int = -1
+    """Leading characters of `text` that came from accepted draft tokens; −1 if not counted."""
+    n_drafted: int
+    """D: tokens drafted."""
+    n_accepted: int
+    """A: of those, accepted. Accept length of this step is A + 1."""
+    match_len: int
+    """m: length of the match that was drafted from; 0 without one."""
+    source: str
+    """Corpus of the draft: `session`, `workspace`, `global`; empty without a draft."""
+    document: str
+    """Document the draft was copied from: a path and view, or a message label."""
+    offset: int
+    """Token offset of the copy within that document."""
+    budget: int
+    """K: length the policy asked for."""
+    cap: int
+    """K_max at this step."""
+    alpha: float
+    """α of the role after this step."""
+    decode_us: float
+    """Time of the target pass, in microseconds."""
+    draft_us: float
+    """Time of match and draft, in microseconds."""
+    n_context: int
+    """Tokens of this sequence in the cache after this step."""
+
+
+class GenerationFinished(EventRoot, frozen=True, kw_only=True):
+    """A reply is complete, or was stopped."""
+
+    request: int
+    """The generation."""
+    stop_reason: str
+    """`eog`, `stop`, `length`, `context`, `cancelled`."""
+    text: str
+    """The whole reply, without the end-of-generation token."""
+    ids: tuple[int, ...]
+    """Its token ids as sampled."""
+    n_prompt: int
+    """Prompt tokens."""
+    n_reused: int
+    """Of those, tokens taken from the cache."""
+    broken_by: str
+    """The message at which the prompt left the cached transcript; empty if it only grew."""
+    n_tokens: int
+    """Tokens generated, the end-of-generation token included."""
+    n_steps: int
+    """Target passes of the decoding, prefill left out."""
+    n_drafted: int
+    """ΣD."""
+    n_accepted: int
+    """ΣA."""
+    prefill_s: float
+    """Seconds of reading the prompt."""
+    decode_s: float
+    """Seconds of decoding."""
+    alpha: float
+    """α of the role at the end."""
+
+
+class DocumentIndexed(EventRoot, frozen=True, kw_only=True):
+    """The workspace corpus holds a file, in the forms in use."""
+
+    path: str
+    """Path relative to the repository."""
+    n_tokens: int
+    """Tokens of all its views."""
+    n_corpus_tokens: int
+    """Tokens in the workspace corpus now."""
+    skipped: str
+    """Why it was not indexed; empty if it was."""
+
+
+class RequestRefused(EventRoot, frozen=True, kw_only=True):
+    """A command could not be carried out; the engine goes on."""
+
+    request: int
+    """The generation, or 0."""
+    message: str
+    """One line that says why."""
+    hint: str
+    """What to do about it."""
+
+
+class EngineFailed(EventRoot, frozen=True, kw_only=True):
+    """The engine process is gone, or could not load the model."""
+
+    message: str
+    """One line that says what happened."""
+    hint: str
+    """What to do about it."""
+    log_path: str
+    """File with the child's stderr."""
+    restarting: bool
+    """True if a new engine is being started and the next turn will work."""
+
+
+class EngineRestarted(EventRoot, frozen=True, kw_only=True):
+    """A new engine process runs; sequences are read again from their transcripts."""
+
+    n_restarts: int
+    """How often that has happened in this session."""
+
+
+EngineEvent = (
+    ModelLoaded
+    | PrefillProgressed
+    | StepCommitted
+    | GenerationFinished
+    | DocumentIndexed
+    | RequestRefused
+    | EngineFailed
+    | EngineRestarted
+)
