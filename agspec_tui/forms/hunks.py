@@ -26,6 +26,7 @@ def placements(edit: FileEdit, lines: Sequence[str]) -> list[tuple[Hunk, Place |
     picked: list[Place | None] = []
     for hunk in edit.hunks:
         if hunk.old:
+            _refuse_blank(edit.path, hunk)
             refusals.refuse_elision(edit.path, hunk, lines)
             places = finder.places(hunk)
             if not places:
@@ -91,6 +92,15 @@ def edits_of(
                 "give one hunk for one place",
             )
     return out
+
+
+def _refuse_blank(path: str, hunk: Hunk) -> None:
+    """Blank lines alone are no context to put new lines beside."""
+    if hunk.marks and "-" not in hunk.marks and not any(line.strip() for line in hunk.old):
+        raise EditError(
+            f"{path}, hunk {hunk.number}: it has only new lines, and blank ones to put them beside",
+            "give at least one unchanged line that is not blank",
+        )
 
 
 def _line_edits(path: str, hunk: Hunk, place: Place | None, n_lines: int) -> list[LineEdit]:

@@ -306,6 +306,8 @@ def _trimmed(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def _hunk(number: int, body: _Body) -> Hunk:
     rows = _trimmed(body.rows)
+    if all(mark == "+" for mark, _ in rows):
+        rows = body.rows  # blank context is all there is: no reason to take it for nothing
     # Where one context line lost its leading space, all of them did: a space then is indentation.
     unmarked = any(mark == "?" for mark, _ in rows)
     texts = [(mark, " " + text if unmarked and mark == " " else text) for mark, text in rows]

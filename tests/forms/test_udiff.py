@@ -207,6 +207,12 @@ def test_a_reply_without_a_diff_is_refused():
         UDIFF.parse("I would change the print.\n```python\nprint(1)\n```\n", (PATH,))
 
 
+@pytest.mark.parametrize("body", ["+x = 1\n\n\n", " \n+x = 1\n", "+x = 1\n \n"])
+def test_blank_lines_alone_are_no_context(body):
+    with pytest.raises(EditError, match="blank ones to put them beside"):
+        apply(fenced(f"{HEAD}@@\n", body), "a\n\nb\n")
+
+
 def test_the_views_are_the_file_with_each_prefix_and_bare():
     views = UDIFF.index_views("a\r\n\r\nb")
     assert [(view.name, view.text) for view in views] == [
