@@ -6,7 +6,7 @@ from pathlib import PureWindowsPath
 from agspec_tui.errors import EditError
 
 _SUFFIX = re.compile(r"\.[A-Za-z0-9_+-]*[A-Za-z][A-Za-z0-9_+-]*$")
-_NEVER = re.compile(r'[<>|*?"\x00-\x1f\x7f]|://|[,;!]$|\.\.\.|…')
+_NEVER = re.compile(r'[<>|*?="\x00-\x1f\x7f]|://|[,;!]$|\.\.\.|…')
 _LABEL = re.compile(r"^(?:file ?name|file ?path|file|path)\s*:\s*", re.IGNORECASE)
 _LIST_MARK = re.compile(r"^(?:[-*+]|\d+[.)])\s+")
 _HEADING = re.compile(r"^#{1,6}\s+")
@@ -94,8 +94,8 @@ def from_line(line: str, expected: tuple[str, ...] = ()) -> tuple[str, bool] | N
     """The path a line before a block names, and whether the line says nothing else.
 
     Read are a plain path, `**bold**`, `` `code` ``, `# path`, `File: path`, `path:`, list items,
-    and a sentence with exactly one marked path in it. Spaces belong to a path unless the words
-    before its first separator begin or end like prose.
+    and a sentence with exactly one marked path in it. Spaces belong to a path that is
+    marked or has a folder, unless the words before its first separator begin or end like prose.
     """
     text = _HEADING.sub("", line.strip())
     text = _LIST_MARK.sub("", text).strip()
@@ -105,7 +105,8 @@ def from_line(line: str, expected: tuple[str, ...] = ()) -> tuple[str, bool] | N
     known = expected_path(bare, expected)
     if known:
         return known, True
-    if looks_like_path(bare) and "`" not in bare and not _is_prose(bare):
+    marked = bare != text.rstrip(":").strip()
+    if looks_like_path(bare) and "`" not in bare and not _is_prose(bare, marked):
         return settle(bare, expected), True
     named = [mark.strip().rstrip(":") for mark in marks]
     paths = [m for m in named if expected_path(m, expected) or _is_word_path(m)]
@@ -114,6 +115,16 @@ def from_line(line: str, expected: tuple[str, ...] = ()) -> tuple[str, bool] | N
     words = [word.strip("`'\"*:,.()") for word in text.split()]
     hits = {hit for word in words if word and (hit := expected_path(word, expected))}
     return (hits.pop(), False) if len(hits) == 1 else None
+
+
+def from_first_line(line: str, expected: tuple[str, ...] = ()) -> str | None:
+    """The path that the first line inside a block is, if it is nothing else and surely one."""
+    text = line.strip()
+    known = expected_path(text, expected)
+    if known or " " in text or not looks_like_path(text):
+        return known
+    sure = "/" in text and text.rsplit(".", 1)[-1].lower() in _EXTENSIONS
+    return text if sure else None
 
 
 def from_info(info: str, expected: tuple[str, ...] = ()) -> str | None:
@@ -134,10 +145,12 @@ def _is_word_path(text: str) -> bool:
     return " " not in text and looks_like_path(text)
 
 
-def _is_prose(text: str) -> bool:
+def _is_prose(text: str, marked: bool) -> bool:
     words = text.split()
     if len(words) < 2:
         return False
+    if not marked and not re.search(r"[/\\]", text):
+        return True
     first = next((i for i, word in enumerate(words) if re.search(r"[/\\]", word)), len(words) - 1)
     before = [word.strip(".:(,").lower() for word in words[:first]]
     return bool(before) and (before[0] in _PROSE or before[-1] in _LEADS)

@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 from agspec_tui.commands import DocumentView
 from agspec_tui.errors import EditError
 from agspec_tui.forms.fences import Fence, fence_at, fenced_file, prepare
-from agspec_tui.forms.paths import expected_path, from_info, from_line, looks_like_path, settle
+from agspec_tui.forms.paths import (
+    expected_path,
+    from_first_line,
+    from_info,
+    from_line,
+    looks_like_path,
+    settle,
+)
 from agspec_tui.forms.text import normalise
 from agspec_tui.forms.types import FileEdit
 
@@ -86,11 +93,17 @@ class Whole:
             EditError: it holds no file, ends inside one, names one twice with two contents, or
                 names none where not exactly one is expected.
         """
-        lines = prepare(reply)
+        return self._read(prepare(reply), expected)
+
+    def _read(self, lines: list[str], expected: tuple[str, ...]) -> tuple[FileEdit, ...]:
         blocks = _blocks(lines, expected)
         named = [block for block in blocks if block.path is not None]
         if named:
             return _merged([(_edit(lines, block), block.alone) for block in named])
+        for block in blocks:
+            body = [line for line in lines[block.start : block.stop] if line.strip()]
+            if len(body) > 1 and fence_at(body[1]) and from_line(body[0], expected):
+                return self._read(lines[block.start : block.stop], expected)  # a fence around all
         return _unnamed(lines, blocks, expected)
 
 
@@ -162,6 +175,8 @@ def _path_beside(
             found = from_line(before[-1], expected)
     if found is None:
         return None, False
+    if not found[1] and not tag:
+        return None, False  # a sentence names files for many reasons; their code has a tag
     shell = tag in _SHELLS and not found[0].lower().endswith(_SHELL_FILES)
     diff = tag in _DIFFS and not found[0].lower().endswith((".diff", ".patch"))
     return (None, False) if shell or diff else found
@@ -222,10 +237,12 @@ def _unnamed(
 
 
 def _comment_path(lines: list[str], block: _Block, expected: tuple[str, ...]) -> str | None:
-    """The path in a comment on a block's first line."""
-    match = _COMMENT.match(lines[block.start]) if block.start < block.stop else None
-    if match is None:
+    """The path on a block's first line, in a comment or plain."""
+    if block.start == block.stop:
         return None
+    match = _COMMENT.match(lines[block.start])
+    if match is None:
+        return from_first_line(lines[block.start], expected)
     text = match[1]
     if expected_path(text, expected) or (looks_like_path(text) and " " not in text):
         return settle(text, expected)

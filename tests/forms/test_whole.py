@@ -61,6 +61,32 @@ def test_a_comment_on_the_first_line_names_the_file(body, kept):
     assert edit.label == body.splitlines()[0]
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"````\nsrc/app.py\n```python\n{CODE}```\n````\n",
+        f"```markdown\nsrc/app.py\n```python\n{CODE}```\n```\n",
+        f"```\nsrc/app.py\n{CODE}```\n",
+        f"```python\nsrc/app.py\n{CODE}```\n",
+    ],
+)
+@pytest.mark.parametrize("expected", [(), ("src/app.py",)])
+def test_a_path_inside_the_block_is_not_part_of_the_file(reply, expected):
+    assert read(reply, expected) == {"src/app.py": CODE}
+
+
+def test_a_sentence_before_an_untagged_block_names_no_file():
+    reply = f"a.py\n```python\n{CODE}```\nRun `tests/test_a.py`, it says:\n```\n1 passed\n```\n"
+    assert read(reply) == {"a.py": CODE}
+
+
+@pytest.mark.parametrize("line", ["import os.path", "x = a/b.c", "Use os.path", "see a/b.py"])
+def test_a_line_of_code_or_prose_is_no_path(line):
+    with pytest.raises(EditError, match="names no file"):
+        WHOLE.parse(f"{line}\n```\n{CODE}```\n")
+    assert read(f"```\n{line}\n{CODE}```\n", ("z.py",)) == {"z.py": f"{line}\n{CODE}"}
+
+
 def test_several_files_come_in_their_order():
     reply = "b.py\n```python\n1\n```\n\nand\n\n**a.py**\n```python\n2\n```\n"
     assert list(read(reply).items()) == [("b.py", "1\n"), ("a.py", "2\n")]
