@@ -8,7 +8,8 @@ TEXT = {
     *(".py", ".pyi", ".md", ".toml", ".sh", ".cpp", ".hpp", ".txt", ".tcss", ".gbnf", ".json"),
     *(".jsonl", ".svg", ".cfg", ".ini", ".yml", ".yaml", ""),
 }
-# `/home/me/` is nobody: examples may name it. The patterns are put together from halves, so that this file does not find itself.
+# The patterns are put together from halves, so that this file does not find itself. The home of
+# `me` is nobody's: examples may name it.
 MACHINE_PATH = re.compile(
     "|".join(
         [
