@@ -27,7 +27,7 @@ from agspec_tui.events import (
     Warned,
 )
 
-_EVERY_S = 3.0
+_EVERY_S = 5.0
 """Seconds between two lines about the same reply."""
 _N_FAILED_LINES = 12
 

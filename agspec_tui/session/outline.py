@@ -25,6 +25,8 @@ _IMPORT = re.compile(
 )
 _WORD = re.compile(r"[A-Za-z_$][\w$]{2,}")
 _N_NAMES = 14
+_PROSE_TEXT = ".md .rst .txt .adoc .json .toml .yaml .yml .ini .cfg .lock .csv .tsv .xml .svg .log"
+_PROSE = frozenset(_PROSE_TEXT.split())
 _TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec", "testing"})
 _TEST_NAME = re.compile(
     r"^(?:test_.*|.*_test|tests?|conftest|.*\.(?:test|spec))\.[A-Za-z]+$", re.IGNORECASE
@@ -67,7 +69,7 @@ def definitions(text: str) -> tuple[str, ...]:
 def rank(
     texts: Mapping[str, str], issue: str, output: str, failing: Iterable[str]
 ) -> list[Candidate]:
-    """Every source file, the likeliest to hold the bug first; tests are left out.
+    """Every source file, the likeliest to hold the bug first; tests and prose are left out.
 
     Args:
         texts: text of each file by path, tests included (their imports point at the source).
@@ -81,7 +83,7 @@ def rank(
     test_words = {part for name in failing for part in _WORD.findall(name.replace(".", " "))}
     ranked = []
     for path, text in texts.items():
-        if is_test(path):
+        if is_test(path) or (_is_prose(path) and not _mentions(issue, path)):
             continue
         names = definitions(text)
         score = 4 * min(frames.get(path, 0), 2)
@@ -133,6 +135,12 @@ def _imports(texts: Mapping[str, str], output: str, failing: Iterable[str]) -> s
                 )
             }
     return found
+
+
+def _is_prose(path: str) -> bool:
+    """Whether a file is text for people or settings for tools, and no source."""
+    name = PurePosixPath(path)
+    return name.suffix.lower() in _PROSE or not name.suffix
 
 
 def _mentions(issue: str, path: str) -> bool:

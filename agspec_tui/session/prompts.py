@@ -4,6 +4,7 @@ The system message holds nothing that changes within a session, and files and to
 user messages only, where they are tokenised with special tokens off.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,10 @@ from agspec_tui.session.roles import Limits
 
 _N_LINE_CHARS = 240
 _N_STUB_LINES = 12
+_RULER = re.compile(r"([=_*~-])\1{3,}|( )\2{7,}")
+_PYTEST_SUMMARY = re.compile(
+    r"^=+ short test summary info =+\n(?:(?:FAILED|ERROR) .*\n)+", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,11 @@ def executor_message(run: RunResult, limits: Limits) -> str:
 
 
 def excerpt(output: str, n_lines: int) -> str:
-    """Head and tail of an output, mostly tail, since test runners put their summary there."""
+    """Head and tail of an output, mostly tail, since test runners put their summary there.
+
+    Rulers are shortened, and the list in which pytest says everything a second time is left out.
+    """
+    output = _RULER.sub(lambda run: run[0][:3], _PYTEST_SUMMARY.sub("", output))
     lines = [
         line if len(line) <= _N_LINE_CHARS else f"{line[:_N_LINE_CHARS]} …"
         for line in output.strip("\n").split("\n")

@@ -77,3 +77,11 @@ def test_failing_test_files_are_found_by_frame_or_by_name():
     assert failing_tests(REPO, "", ["tests/test_other.py::test_unrelated"]) == [
         "tests/test_other.py"
     ]
+
+
+def test_prose_and_settings_are_candidates_only_if_the_issue_names_them():
+    texts = {"app.py": "def run(): ...\n", "ISSUE.md": "# Bug\n", "setup.cfg": "[x]\n"}
+    assert [one.path for one in rank(texts, "it fails", "", [])] == ["app.py"]
+    assert {one.path for one in rank(texts, "setup.cfg is wrong", "", [])} == {
+        "app.py", "setup.cfg",
+    }  # fmt: skip
