@@ -2,6 +2,7 @@
 
 import ast
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -71,3 +72,10 @@ def module_name(path: Path) -> str:
     """`agspec_tui.engine.loop` of `agspec_tui/engine/loop.py`."""
     parts = path.with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def data_folders() -> dict[str, str]:
+    """Data folders of the tree, each with the place in the package that the build maps it to."""
+    settings = tomllib.loads(text(Path("pyproject.toml")))["tool"]["scikit-build"]
+    packages = settings["wheel"]["packages"]
+    return {folder: place for place, folder in packages.items() if place != "agspec_tui"}

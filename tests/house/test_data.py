@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.sources import ROOT, files, text
+from tests.house.sources import ROOT, data_folders, files, text
 
 COLOUR_PROPERTY = re.compile(
     r"^(color|background|tint|background-tint|border|outline|hatch|keyline|link-|scrollbar-|"
@@ -34,19 +34,6 @@ def literal_colours(sheet: str) -> list[str]:
         if COLOUR_LITERAL.search(plain) or (COLOUR_PROPERTY.match(name) and by_name):
             found.append(f"{name}: {value.strip()}")
     return found
-
-
-@pytest.mark.parametrize("folder", ["agents", "themes"])
-def test_data_folders_are_at_the_top_level_only(folder):
-    assert not (ROOT / "agspec_tui" / folder).exists()
-    assert list((ROOT / folder).iterdir())
-
-
-@pytest.mark.parametrize("folder", ["agents", "themes"])
-def test_data_folders_hold_no_python_and_are_found_through_the_package(folder):
-    names = {path.name for path in (ROOT / folder).iterdir() if not path.name.startswith(".")}
-    assert not [name for name in names if name.endswith(".py")]
-    assert {entry.name for entry in (resources("agspec_tui") / folder).iterdir()} >= names
 
 
 @pytest.mark.parametrize("folder", ["agents", "themes"])
@@ -98,12 +85,20 @@ def test_samples_have_an_issue_and_a_bug_to_fix():
         assert any("test" in path.name for path in (ROOT / sample).rglob("*")), sample
 
 
-def test_no_data_file_is_forgotten_by_the_wheel_mapping():
-    packages = tomllib.loads(text(Path("pyproject.toml")))["tool"]["scikit-build"]["wheel"][
-        "packages"
-    ]
-    assert packages == {
-        "agspec_tui": "agspec_tui",
-        "agspec_tui/agents": "agents",
-        "agspec_tui/themes": "themes",
-    }
+def test_data_folders_are_mapped_into_the_package():
+    assert {"agents", "themes", "bench/prompts"} == set(data_folders())
+
+
+@pytest.mark.parametrize("folder", data_folders())
+def test_a_data_folder_lies_outside_the_package_and_is_found_through_it(folder):
+    place = data_folders()[folder]
+    assert not (ROOT / place).exists()
+    names = {path.name for path in (ROOT / folder).iterdir() if not path.name.startswith(".")}
+    assert names
+    found = resources("agspec_tui").joinpath(*Path(place).parts[1:])
+    assert {entry.name for entry in found.iterdir()} >= names
+
+
+@pytest.mark.parametrize("folder", ["agents", "themes"])
+def test_roles_and_themes_are_data_not_code(folder):
+    assert not list((ROOT / folder).rglob("*.py"))

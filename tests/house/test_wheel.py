@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.sources import ROOT, files, package_python, text
+from tests.house.sources import ROOT, data_folders, package_python, project_files, text
 
 RUN_TIME = {"click", "llama-cpp-python", "msgspec", "numpy", "platformdirs", "psutil", "textual"}
 
@@ -41,10 +41,14 @@ def test_the_wheel_holds_every_module(wheel_names):
     assert {str(path) for path in package_python()} <= wheel_names
 
 
-@pytest.mark.parametrize("folder", ["agents", "themes"])
+@pytest.mark.parametrize("folder", data_folders())
 def test_the_wheel_holds_the_data_folders(wheel_names, folder):
-    suffixes = {path.suffix for path in (ROOT / folder).iterdir() if path.is_file()}
-    data = {f"agspec_tui/{path}" for path in files(*suffixes, under=folder)}
+    data = {
+        f"{data_folders()[folder]}/{path.relative_to(folder)}"
+        for path in project_files()
+        if path.is_relative_to(folder)
+    }
+    assert data
     assert data <= wheel_names
 
 
