@@ -41,6 +41,6 @@ def open_tui(repo: Path, model: str | None, issue: str | None, test_command: str
     app = AgspecApp(session, repo=root, model=name, theme=config.theme, issue=text)
     outcome = app.run()
     if outcome is None:
-        return app.return_code or 0
+        return app.return_code or 1  # the screen has said why
     click.echo(outcome.summary)
     return outcome.exit_code

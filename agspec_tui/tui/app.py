@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.driver import Driver
 
 from agspec_tui.errors import ThemeError
 from agspec_tui.tui import theme as themes
@@ -44,7 +45,7 @@ class AgspecApp(App[Outcome]):
         Binding("question_mark", "help", show=False),
         Binding("t", "next_theme", show=False),
         Binding("q", "quit", show=False),
-        Binding("f6", "release_mouse", show=False),
+        Binding("f6", "release_mouse", show=False, priority=True),
     ]
     PAUSE_GC_ON_SCROLL = True
 
@@ -70,6 +71,15 @@ class AgspecApp(App[Outcome]):
         self.main: MainScreen | None = None
         for name, text in themes.stylesheets():
             self.stylesheet.add_source(text, read_from=("themes", name), is_default_css=False)
+
+    def get_driver_class(self) -> type[Driver]:
+        """The platform's driver, on Unix the one that bears broken input."""
+        driver = super().get_driver_class()
+        if driver.__name__ != "LinuxDriver":
+            return driver
+        from agspec_tui.tui.terminal import TolerantDriver  # its base is there on Unix only
+
+        return TolerantDriver
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our semantic colours for whatever theme is on."""

@@ -26,8 +26,8 @@ SEMANTIC = (
     "role-executor",
     "role-other",
     "badge-foreground",
-    "rule",
     "muted",
+    "rule",
 )
 """Names of our own colour variables."""
 
@@ -87,7 +87,7 @@ def derived(theme: Theme) -> dict[str, str]:
         "role-executor": pick("text-success"),
         "role-other": pick("text-accent"),
         "badge-foreground": pick("background"),
-        "muted": _tint(base, "foreground", 0.62) or pick("foreground"),
+        "muted": _tint(base, "foreground", 0.72) or pick("foreground"),
         "rule": _tint(base, "foreground", 0.18) or pick("panel"),
     }
 

@@ -40,6 +40,7 @@ class ApprovalScreen(ModalScreen[bool | None]):
         self._question = question
         self._clock = clock
         self._quiet_until = clock() + QUIET_S
+        self._withdrawn = False
 
     def compose(self) -> ComposeResult:
         """Summary, files, diff, keys."""
@@ -64,6 +65,20 @@ class ApprovalScreen(ModalScreen[bool | None]):
         view.focus()
         self.show_keys()
         self.set_interval(0.1, self.show_keys)
+        self._leave_if_withdrawn()
+
+    def on_screen_resume(self) -> None:
+        """The question may have been settled while another screen lay over this one."""
+        self._leave_if_withdrawn()
+
+    def withdraw(self) -> None:
+        """The question was answered elsewhere; close as soon as that is possible."""
+        self._withdrawn = True
+        self._leave_if_withdrawn()
+
+    def _leave_if_withdrawn(self) -> None:
+        if self._withdrawn and self.is_mounted and self.app.screen is self:
+            self.dismiss(None)
 
     @property
     def listening(self) -> bool:

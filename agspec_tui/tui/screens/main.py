@@ -62,6 +62,7 @@ class MainScreen(Screen[None]):
         self._clock = clock
         self._waiting_task = issue
         self._started_up = False
+        self._question: ApprovalRequested | None = None
         self._tick = 0
         self._stale = True
         self.bridge = Bridge(source.bus.subscribe(), state, self)
@@ -109,6 +110,7 @@ class MainScreen(Screen[None]):
         self._tick += 1
         if self.bridge.pump():
             self._stale = True
+            self._open_question()
             self._draw_numbers()
         if self._stale and self._tick % PANEL_TICKS == 0:
             self._draw_charts()
@@ -117,6 +119,7 @@ class MainScreen(Screen[None]):
     def draw(self) -> None:
         """Take in events and draw everything now."""
         self.bridge.pump()
+        self._open_question()
         self._draw_numbers()
         self._draw_charts()
 
@@ -149,7 +152,13 @@ class MainScreen(Screen[None]):
         self.query_one(Transcript).stream(text, style, gutter)
 
     def ask(self, question: ApprovalRequested) -> None:
-        """Open the approval over this screen."""
+        """Keep the question; it is opened once all waiting events have been taken in."""
+        self._question = question
+
+    def _open_question(self) -> None:
+        if self._question is None:
+            return
+        question, self._question = self._question, None
 
         def answered(approved: bool | None) -> None:
             if approved is not None:
@@ -159,9 +168,11 @@ class MainScreen(Screen[None]):
 
     def settled(self, call_id: int) -> None:
         """Close the approval if the question was answered elsewhere."""
-        top = self.app.screen
-        if isinstance(top, ApprovalScreen) and top.call_id == call_id:
-            top.dismiss(None)
+        if self._question is not None and self._question.call_id == call_id:
+            self._question = None
+        for screen in self.app.screen_stack:
+            if isinstance(screen, ApprovalScreen) and screen.call_id == call_id:
+                screen.withdraw()
 
     def alert(self, message: str, severity: Severity) -> None:
         """Show a notification; its text is foreign, so markup is off."""

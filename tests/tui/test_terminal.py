@@ -1,0 +1,157 @@
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pexpect
+import pyte
+import pytest
+
+from tests.tui.driving import FIXED
+
+ROOT = Path(__file__).parents[2]
+ROWS, COLUMNS = 40, 120
+
+
+class Terminal:
+    """A child on a pseudo terminal, and what a person at it would see."""
+
+    def __init__(self, *arguments: str) -> None:
+        env = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        env.pop("NO_COLOR", None)
+        self.child = pexpect.spawn(
+            sys.executable,
+            ["-m", "tests.tui.run_recorded", *arguments],
+            cwd=str(ROOT),
+            env=env,
+            dimensions=(ROWS, COLUMNS),
+            encoding="utf-8",
+            codec_errors="replace",
+            timeout=30,
+        )
+        self.raw = ""
+        self._screen = pyte.Screen(COLUMNS, ROWS)
+        self._stream = pyte.Stream(self._screen)
+
+    def read(self, seconds: float) -> None:
+        """Take in what the child prints for a while, or until it is gone."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                part = self.child.read_nonblocking(65536, timeout=0.1)
+            except pexpect.TIMEOUT:
+                continue
+            except pexpect.EOF:
+                return
+            self.raw += part
+            # pyte does not know the sequences with private markers that Textual sends.
+            self._stream.feed(re.sub(r"\x1b\[[<>=][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p", "", part))
+
+    def shown(self) -> str:
+        return "\n".join(self._screen.display)
+
+    def wait_for(self, seen: Callable[[str], bool], seconds: float = 30) -> str:
+        """Read until the screen shows something."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.read(0.2)
+            if seen(self.shown()):
+                return self.shown()
+        raise AssertionError(f"not seen:\n{self.shown()}")
+
+    def leave(self) -> int:
+        """Read to the end; returns the exit code."""
+        self.read(20)
+        self.child.close()
+        return self.child.exitstatus
+
+
+def modes(raw: str) -> dict[str, bool]:
+    """The last state of every private terminal mode that was touched."""
+    found: dict[str, bool] = {}
+    for numbers, switch in re.findall(r"\x1b\[\?([0-9;]+)([hl])", raw):
+        for number in numbers.split(";"):
+            found[number] = switch == "h"
+    return found
+
+
+MOUSE = ("1000", "1003", "1006", "1015")
+
+
+def assert_sane(terminal: Terminal) -> None:
+    """Alternate screen left, cursor shown, mouse, paste and focus reports off, echo on."""
+    state = modes(terminal.raw)
+    assert state["1049"] is False
+    assert state["25"] is True
+    assert not any(state.get(mode, False) for mode in (*MOUSE, "2004", "1004"))
+    assert "Traceback" not in terminal.raw
+    tail = terminal.raw.rpartition("\x1b[?1049l")[2]
+    assert "outcome:" in tail
+
+
+@pytest.mark.parametrize("flags", [(), ("--no-mouse",)])
+def test_the_screen_paints_and_q_leaves_the_terminal_as_it_was(flags):
+    terminal = Terminal(str(FIXED), "inf", *flags)
+    text = terminal.wait_for(lambda shown: "fixed in" in shown)
+    for part in ("durations", "accept length", "α drift", "rejected tokens per turn", "tok/s"):
+        assert part in text
+    assert modes(terminal.raw)["1049"] is True
+    assert modes(terminal.raw).get("1000", False) is not bool(flags)
+    terminal.child.send("q")
+    assert terminal.leave() == 0
+    assert_sane(terminal)
+
+
+def test_numbers_move_while_the_replay_runs_and_a_question_can_be_answered():
+    terminal = Terminal(str(FIXED), "20")
+    terminal.wait_for(lambda shown: "planning" in shown)
+    terminal.wait_for(lambda shown: "Write this change?" in shown)
+    terminal.wait_for(lambda shown: "y / Enter" in shown)
+    terminal.child.send("y")
+    terminal.wait_for(lambda shown: "turn 3" in shown or "turn 4" in shown)
+    terminal.child.send("\x11")
+    assert terminal.leave() == 0
+    assert_sane(terminal)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_the_terminal_as_it_was(number):
+    terminal = Terminal(str(FIXED), "inf")
+    terminal.wait_for(lambda shown: "fixed in" in shown)
+    terminal.child.kill(number)
+    assert terminal.leave() == 0
+    assert_sane(terminal)
+
+
+def test_the_mouse_can_be_given_to_the_terminal_and_taken_back():
+    terminal = Terminal(str(FIXED), "inf")
+    terminal.wait_for(lambda shown: "fixed in" in shown)
+    terminal.child.send("\x1b[17~")
+    terminal.wait_for(lambda _: not any(modes(terminal.raw)[mode] for mode in MOUSE))
+    terminal.child.send("\x1b[17~")
+    terminal.wait_for(lambda _: all(modes(terminal.raw)[mode] for mode in MOUSE))
+    terminal.child.send("\x11")
+    assert terminal.leave() == 0
+    assert_sane(terminal)
+
+
+@pytest.mark.parametrize("junk", [b"\x1b[M\xa0\xb5\xb5", b"\xff\xfe", b"\x1b[<35;1"])
+def test_broken_input_bytes_do_not_end_the_app(junk):
+    terminal = Terminal(str(FIXED), "inf")
+    terminal.wait_for(lambda shown: "fixed in" in shown)
+    os.write(terminal.child.fileno(), junk)
+    terminal.read(1.0)
+    terminal.child.send("\x11")
+    assert terminal.leave() == 0
+    assert_sane(terminal)
+
+
+def test_a_recording_that_is_none_is_told_on_the_screen(tmp_path):
+    terminal = Terminal(str(tmp_path / "none.jsonl"), "inf")
+    terminal.wait_for(lambda shown: "No such file" in shown and "one JSON event a line" in shown)
+    terminal.child.send("q")
+    assert terminal.leave() == 2
+    assert_sane(terminal)
