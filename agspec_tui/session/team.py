@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from agspec_tui.errors import EditError, UsageError
 from agspec_tui.events import (
     EditApplied,
@@ -25,6 +27,8 @@ from agspec_tui.session.workspace import Workspace, scan
 
 _N_TURNS_BY_PLAN = 2
 """Turns that keep to the planner's files; later ones look at the likeliest file instead."""
+_KEPT = 4
+"""What a file loses of its score once an edit of it was kept: the rest is likely elsewhere."""
 _NOT_RUN = (126, 127)
 """Exit codes of a shell for a program that is not executable, or not there."""
 
@@ -52,6 +56,7 @@ class TeamTask:
         self._tests_allowed = asks_for_tests(issue)
         self._coding = Coding(services, self.workspace, issue, self._tests_allowed)
         self._texts: dict[str, str] = {}
+        self._kept: set[str] = set()
         self._log: list[str] = []
 
     async def work(self) -> Outcome:
@@ -61,13 +66,16 @@ class TeamTask:
             AgspecError: the task cannot go on.
             Interrupted: the user stopped it; `put_back` is for the caller.
         """
+        self._refuse_long_issue()
         base = await self._first_run()
-        plan, candidates = await self._plan(base)
+        plan = await self._plan(base)
         n_turns = min(self._services.team.max_turns, self._services.config.max_turns)
         first = self.turn
+        since_base = 0
         for number in range(n_turns):
             self.turn = first + number
-            edits = await self._propose(number, plan, candidates, base)
+            edits = await self._propose(since_base, plan, base)
+            since_base += 1
             if edits is None:
                 continue
             if not await self._services.approve(edits, self.turn):
@@ -79,7 +87,8 @@ class TeamTask:
             verdict = await judge(self._services, self.turn, result)
             if verdict.passed:
                 return self._ended("fixed", f"The tests pass after {_files(edits.files)} changed.")
-            base = await self._settle(edits, base, result, verdict)
+            if await self._keep(edits, base, result, verdict):
+                base, since_base = result, 0
         return self._ended("not_fixed", f"Not fixed in {n_turns} turns.")
 
     def put_back(self, reason: str) -> None:
@@ -88,6 +97,15 @@ class TeamTask:
         self._say_reverted(files, conflict, reason)
 
     # ── turns ────────────────────────────────────────────────────────────────────────────────────
+
+    def _refuse_long_issue(self) -> None:
+        speaker = self._services.speaker
+        n_tokens = speaker.estimate_tokens(self._issue)
+        if n_tokens > speaker.n_ctx // 3:
+            raise UsageError(
+                f"the issue is too long: about {n_tokens} tokens, {speaker.n_ctx} of context",
+                "shorten it, or raise n_ctx in config.toml",
+            )
 
     async def _first_run(self) -> RunResult:
         """The tests before anything is changed."""
@@ -104,30 +122,61 @@ class TeamTask:
         self._log.append(f"Before: {brief(base)}.")
         return base
 
-    async def _plan(self, base: RunResult) -> tuple[Plan, list[Candidate]]:
+    async def _plan(self, base: RunResult) -> Plan:
         """Let the planner say which files to change; fall back to the likeliest."""
         services, planner = self._services, self._services.team.planner
         self._texts = await asyncio.to_thread(scan, services.repo)
-        candidates = rank(self._texts, self._issue, base.output, base.failing)
+        candidates = self._rank(base)
         if not candidates:
             raise UsageError(
                 "the repository has no source file to change", "is it the right folder?"
             )
         limits = planner.settings.limits
-        message = planner_message(self._issue, candidates, base, limits)
-        reply = await services.speaker.say(planner, self.turn, message)
+        reply = await services.speaker.say(
+            planner, self.turn, self._planner_message(candidates, base)
+        )
         plan = read_plan(reply.text, candidates, limits, tests_allowed=self._tests_allowed)
         if plan.fallback:
             self._warn(plan.fallback, f"the likeliest files are taken: {', '.join(plan.files)}")
         steps = tuple(PlanStep(files=(*s.files, *s.new), change=s.change) for s in plan.steps)
         services.publish(PlanProposed(turn=self.turn, role="planner", steps=steps))
-        return plan, candidates
+        return plan
 
-    async def _propose(
-        self, number: int, plan: Plan, candidates: Sequence[Candidate], base: RunResult
-    ) -> EditSet | None:
+    def _planner_message(self, candidates: Sequence[Candidate], base: RunResult) -> str:
+        """The planner's prompt, with fewer of the unlikely files where it would not fit."""
+        planner, speaker = self._services.team.planner, self._services.speaker
+        limits = planner.settings.limits
+        room = speaker.n_ctx - planner.settings.sampling.max_tokens
+        n_lines = min(limits.n_list_lines, len(candidates))
+        while True:
+            limits = msgspec.structs.replace(limits, n_list_lines=n_lines)
+            message = planner_message(self._issue, candidates, base, limits)
+            if n_lines == 1 or speaker.estimate_tokens(planner.system + message) <= room:
+                return message
+            n_lines //= 2
+
+    def _rank(self, run: RunResult) -> list[Candidate]:
+        return rank(self._texts, self._issue, run.output, run.failing)
+
+    def _steps(self, number: int, plan: Plan, base: RunResult) -> tuple[Step, ...]:
+        """Steps of an attempt: what is left of the plan, or the likeliest file without it.
+
+        Args:
+            number: attempts since the files last got better, or since the beginning.
+            plan: the planner's plan.
+            base: the failing run of the files as they are now.
+        """
+        left = tuple(step for step in plan.steps if not self._kept.issuperset(step.files))
+        candidates = self._rank(base)
+        likeliest = max(candidates, key=lambda one: one.score - _KEPT * (one.path in self._kept))
+        other = likeliest.score > 0 and likeliest.path not in plan.files
+        if not left or (number >= _N_TURNS_BY_PLAN and other):
+            return (Step((likeliest.path,), ""),)
+        return left
+
+    async def _propose(self, number: int, plan: Plan, base: RunResult) -> EditSet | None:
         """One attempt of the coder; None if its reply could not be landed."""
-        steps = _steps(number, plan, candidates)
+        steps = self._steps(number, plan, base)
         tests = {path: text for path, text in self._texts.items() if is_test(path)}
         try:
             edits = await self._coding.attempt(number, self.turn, steps, base, tests)
@@ -152,19 +201,21 @@ class TeamTask:
         self._services.publish(EditApplied(turn=self.turn, role="coder", files=edits.files))
         return True
 
-    async def _settle(
+    async def _keep(
         self, edits: EditSet, base: RunResult, result: RunResult, verdict: Verdict
-    ) -> RunResult:
+    ) -> bool:
         """After a FAIL: keep an edit that helped as the new base, else take it back."""
         self._log.append(f"Turn {self.turn}: {_files(edits.files)} changed; {brief(result)}.")
         self._coding.remember(edits, f"{brief(result)}: {verdict.reason}")
         if improved(base, result):
             self._warn(f"fewer tests fail than before: {brief(result)}", "the edit is kept")
-            return result
+            self._kept.update(edits.files)
+            self._coding.tried.clear()
+            return True
         files, conflict = self.workspace.take_back()
         self._say_reverted(files, conflict, f"the tests still fail: {verdict.reason}")
         await self._index(files)
-        return base
+        return False
 
     # ── words ────────────────────────────────────────────────────────────────────────────────────
 
@@ -196,14 +247,6 @@ class TeamTask:
             text = self.workspace.text(path)
             if text is not None:
                 await self._services.index(path, text)
-
-
-def _steps(number: int, plan: Plan, candidates: Sequence[Candidate]) -> tuple[Step, ...]:
-    """Steps of an attempt: the plan's, until it has failed twice; then the likeliest file."""
-    likeliest = candidates[0]
-    if number < _N_TURNS_BY_PLAN or not likeliest.score or likeliest.path in plan.files:
-        return plan.steps
-    return (Step((likeliest.path,), ""),)
 
 
 def _files(paths: Sequence[str]) -> str:

@@ -26,6 +26,7 @@ from tests.session.scripted import (
     CALC,
     FIXED,
     SCRIPTS,
+    SHOW,
     check_stream,
     make_repo,
     of,
@@ -341,3 +342,27 @@ async def test_tasks_of_one_session_number_their_turns_on(tmp_path):
     assert {event.turn for event in of(second, TurnFinished)} == {2}
     assert second[-1].status == "fixed"
     assert "result + number" not in second[-1].diff, "the first task's edit is not this one's"
+
+
+async def test_after_an_improvement_the_coder_looks_at_the_file_that_still_fails(tmp_path):
+    repo = make_repo(tmp_path / "repo", two_files=True)
+    show = SHOW.replace('.1f}"', '.1f}."')
+    path = script(
+        tmp_path, plan("calc.py"), whole("calc.py", FIXED), "FAIL: the report",
+        whole("show.py", show), "PASS",
+    )  # fmt: skip
+    events = await solve(repo, path)
+    assert events[-1].status == "fixed"
+    assert [edit.files for edit in of(events, EditApplied)] == [("calc.py",), ("show.py",)]
+    assert [event.form for event in of(events, TurnStarted) if event.role == "coder"] == [
+        "whole", "whole",
+    ]  # fmt: skip
+
+
+async def test_an_issue_longer_than_the_context_is_refused_before_any_work(tmp_path):
+    session = open_session(make_repo(tmp_path / "repo"), SCRIPTS / "fixed.json", n_ctx=4096)
+    await session.start()
+    events = await run_task(session, "wrong " * 2000)
+    await session.close()
+    assert "the issue is too long" in of(events, SessionFailed)[0].message
+    assert not of(events, (CommandStarted, TurnStarted))
