@@ -1,6 +1,7 @@
 """A small repository with a bug, and a session over it with a scripted model."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from agspec_tui.events import TaskFinished
 from agspec_tui.session.session import Session
 
 SCRIPTS = Path(__file__).parents[1] / "data" / "scripted"
-TESTS = f"{sys.executable} -m unittest discover -s tests"
+TESTS = f"{shlex.quote(sys.executable)} -m unittest discover -s tests"
 CALC = '''"""Sums."""
 
 

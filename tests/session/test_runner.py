@@ -1,4 +1,5 @@
 import asyncio
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -137,7 +138,7 @@ async def test_a_child_in_a_session_of_its_own_is_ended(tmp_path, redirect):
         "while not os.path.exists('child'): time.sleep(0.01)\n"
     )
     (tmp_path / "daemon.py").write_text(code)
-    result = await run(f"{sys.executable} daemon.py {redirect}", tmp_path, 60)
+    result = await run(f"{shlex.quote(sys.executable)} daemon.py {redirect}", tmp_path, 60)
     assert result.exit_code == 0
     assert result.wall_s < 6.0
     assert await gone(await pid_in(tmp_path / "child"))

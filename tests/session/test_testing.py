@@ -1,3 +1,4 @@
+import shlex
 import shutil
 import subprocess
 import sys
@@ -208,7 +209,7 @@ def test_a_repository_without_tests_has_no_command(repo, files):
 
 async def test_a_given_command_runs_in_the_shell_and_is_counted(repo):
     lay(repo, {"tests/test_a.py": ONE_OF_EACH})
-    command = given(f"cd tests && {sys.executable} -m unittest test_a")
+    command = given(f"cd tests && {shlex.quote(sys.executable)} -m unittest test_a")
     assert command.kind == "given"
     result = await run(command.argv, repo, 100)
     assert parse_counts(command.kind, result.output, result.exit_code) == (1, 2)
