@@ -23,7 +23,8 @@ usage_error() {
 }
 
 terminal=no
-if [ -t 0 ] && [ -t 1 ]; then terminal=yes; fi
+# The screen is drawn on the standard error.
+if [ -t 0 ] && [ -t 1 ] && [ -t 2 ]; then terminal=yes; fi
 if [ -n "$repo" ]; then
   [ -d "$repo" ] || usage_error "REPO=$repo is not a folder (name the root of a repository)"
   [ "$terminal" = yes ] || [ -n "$issue" ] \
