@@ -39,6 +39,7 @@ from agspec_tui.events import (
 from agspec_tui.session.bus import Subscription
 from agspec_tui.tui import entries
 from agspec_tui.tui.lines import Line, Span
+from agspec_tui.tui.numbers import seconds
 from agspec_tui.tui.state import UiState
 
 Severity = Literal["information", "warning", "error"]
@@ -245,9 +246,10 @@ class Bridge:
         match event:
             case ModelLoaded():
                 self._state.model_loaded(event)
+                view.write(entries.note(f"loaded in {seconds(event.load_s)}: {event.device}"))
             case EngineFailed():
-                self._state.engine_failed(event)
                 sentence = entries.engine_ended(event)
+                self._state.engine_failed(sentence)
                 hint = f"{event.hint}; log: {event.log_path}" if event.log_path else event.hint
                 view.write(entries.failure(sentence, hint))
                 view.alert(sentence, "error")

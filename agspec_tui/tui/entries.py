@@ -27,6 +27,7 @@ MAX_OUTPUT_LINES = 60
 
 _QUIET = Span("  ", "")
 _RULER = re.compile(r"([=_-])\1{3,}.*\1{4}$")  # a rule over the width of some other terminal
+_PROGRESS = re.compile(r" {3,}(\[ *\d+%\])$")  # right-aligned on that other terminal
 _STYLES = {
     "file": "file",
     "meta": "muted",
@@ -87,6 +88,8 @@ def turn_summary(event: TurnFinished) -> list[Line]:
         f"rejected {count(event.rejected)}/{count(event.n_drafted)}",
         f"reused {count(event.n_reused)}/{count(event.n_prompt)}",
     ]
+    if not event.n_steps:
+        parts = ["nothing was generated"]
     made = [line((" · ".join(parts), "muted"), gutter=_QUIET)]
     if event.broken_by:
         made.append(line((f"prefix broken by {event.broken_by}", "muted"), gutter=_QUIET))
@@ -155,14 +158,17 @@ def command_finished(event: CommandFinished) -> list[Line]:
 
 
 def _output(output: str) -> Iterator[Line]:
-    gutter = Span("  ┆ ", "muted")
+    gutter = Span("  ┆ ", "muted")  # before every row, so that output stays apart
     lines = output.rstrip("\n").split("\n") if output.strip() else []
     skipped = len(lines) - MAX_OUTPUT_LINES
     if skipped > 0:
         yield line((f"… {count(skipped)} lines before these", "muted"), gutter=gutter)
         lines = lines[-MAX_OUTPUT_LINES:]
-    for text in lines:
-        yield line((text, "output"), gutter=gutter, wrap=_RULER.match(text) is None)
+    for raw in lines:
+        text = _PROGRESS.sub(r"  \1", raw)
+        made = line((text, "output"), gutter=gutter, wrap=_RULER.match(text) is None)
+        made.repeat = True
+        yield made
 
 
 def verdict(event: VerdictReached) -> list[Line]:
@@ -201,9 +207,9 @@ def note(message: str) -> list[Line]:
 def engine_ended(event: EngineFailed) -> str:
     """The sentence about a dead engine, the same in the transcript and in the notification."""
     message = one_line(event.message)
-    if event.restarting:
-        return f"engine process ended: {message}; restarting, the next turn will work"
-    return f"engine process ended: {message}"
+    if not message.startswith(("the engine process", "engine process")):
+        message = f"engine process ended: {message}"
+    return f"{message}; restarting, the next turn will work" if event.restarting else message
 
 
 def _noted(sign: str, style: str, message: str, hint: str) -> list[Line]:

@@ -31,7 +31,9 @@ class Line:
     spans: list[Span] = field(default_factory=list)
     """Its runs, left to right."""
     gutter: Span = NO_SPAN
-    """What stands before every row of it."""
+    """What stands before its first row."""
+    repeat: bool = False
+    """Draw the gutter before every row; else the other rows are indented by its width."""
     wrap: bool = True
     """Wrap at the width; else cut there."""
     n_chars: int = 0
@@ -70,15 +72,17 @@ def line(*parts: str | tuple[str, str], gutter: Span = NO_SPAN, wrap: bool = Tru
 
 def rows(source: Line, width: int) -> list[Row]:
     """Wrap or cut a line to rows of at most `width` cells."""
-    head = (source.gutter,) if source.gutter.text else ()
-    inner = max(1, width - cell_len(source.gutter.text))
+    n_gutter = cell_len(source.gutter.text)
+    head = (source.gutter,) if n_gutter else ()
+    hang = head if source.repeat or not n_gutter else (Span(" " * n_gutter, ""),)
+    inner = max(1, width - n_gutter)
     breaks = break_points(source.text(), inner)
     if not breaks:
         return [(*head, *source.spans)]
     pieces = _split(source.spans, breaks)
     if not source.wrap:
         return [(*head, *pieces[0])]
-    return [(*head, *piece) for piece in pieces]
+    return [(*(hang if number else head), *piece) for number, piece in enumerate(pieces)]
 
 
 def _split(spans: list[Span], breaks: list[int]) -> list[list[Span]]:

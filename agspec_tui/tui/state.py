@@ -4,7 +4,6 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from agspec_tui.events import (
-    EngineFailed,
     GenerationFinished,
     ModelLoaded,
     PrefillProgressed,
@@ -195,9 +194,9 @@ class UiState:
         if not self.working:
             self.activity = "idle"
 
-    def engine_failed(self, event: EngineFailed) -> None:
+    def engine_failed(self, sentence: str) -> None:
         """The engine is gone, and with it the cache."""
-        self.engine_error = event.message
+        self.engine_error = sentence
         self.prefill = None
         for series in self.roles.values():
             series.n_context = 0

@@ -68,9 +68,12 @@ def test_wide_characters_are_not_cut_in_half():
     assert [row[0].text for row in wrapped] == ["漢字", "漢字"]
 
 
-def test_every_row_has_the_gutter():
-    wrapped = rows(line("abcdef", gutter=Span("> ", "muted")), 5)
-    assert ["".join(span.text for span in row) for row in wrapped] == ["> abc", "> def"]
+@pytest.mark.parametrize(("repeat", "second"), [(True, "> def"), (False, "  def")])
+def test_the_gutter_stands_before_the_first_row_or_before_all(repeat, second):
+    source = line("abcdef", gutter=Span("> ", "muted"))
+    source.repeat = repeat
+    wrapped = rows(source, 5)
+    assert ["".join(span.text for span in row) for row in wrapped] == ["> abc", second]
 
 
 def test_a_line_that_may_not_wrap_is_cut():

@@ -130,7 +130,7 @@ class MainScreen(Screen[None]):
         error = self._state.engine_error
         banner.set_class(bool(error), "-shown")
         if error:
-            banner.update(Content(f"✗ engine process ended: {one_line(error)}"))
+            banner.update(Content(f"✗ {error}"))
 
     def _draw_status(self) -> None:
         following = self.query_one(Transcript).following

@@ -80,12 +80,12 @@ class Transcript(ScrollView, can_focus=True):
         """Append streamed text; it goes on where the last streamed text stopped."""
         first, *rest = text.split("\n")
         if self._open is None:
-            self._open = Line(gutter=gutter)
+            self._open = Line(gutter=gutter, repeat=True)
             self._add(self._open)
         self._open.append(first, style)
         self._rewrap_last()
         for part in rest:
-            self._open = Line(gutter=gutter)
+            self._open = Line(gutter=gutter, repeat=True)
             self._open.append(part, style)
             self._add(self._open)
         self._settle()

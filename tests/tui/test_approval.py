@@ -1,0 +1,87 @@
+import pytest
+
+from agspec_tui.commands import AnswerApproval
+from agspec_tui.events import (
+    ApprovalAnswered,
+    ApprovalRequested,
+)
+from agspec_tui.tui.screens.approval import ApprovalScreen
+from tests.tui.driving import driven
+
+
+@pytest.mark.parametrize(
+    ("key", "approved"), [("y", True), ("enter", True), ("n", False), ("escape", False)]
+)
+async def test_keys_of_the_first_second_are_ignored_and_later_ones_answer(key, approved):
+    async with driven() as d:
+        question = await d.play_until(ApprovalRequested)
+        d.clock.now += 0.4
+        await d.pilot.press(key)
+        assert isinstance(d.app.screen, ApprovalScreen)
+        assert d.source.commands == []
+        assert "keys typed before this appeared are ignored" in d.screen_text()
+        d.clock.now += 0.7
+        d.app.screen.show_keys()
+        await d.pilot.pause()
+        assert "approve" in d.screen_text()
+        await d.pilot.press(key)
+        await d.pilot.pause()
+        assert d.source.commands == [AnswerApproval(call_id=question.call_id, approved=approved)]
+        assert not isinstance(d.app.screen, ApprovalScreen)
+
+
+async def test_whoever_types_on_is_not_taken_at_their_word():
+    async with driven() as d:
+        await d.play_until(ApprovalRequested)
+        for _ in range(10):
+            d.clock.now += 0.3
+            await d.pilot.press("y")
+        assert d.source.commands == []
+
+
+async def test_the_approval_shows_summary_files_and_the_whole_diff():
+    async with driven() as d:
+        question = await d.play_until(ApprovalRequested)
+        text = d.screen_text()
+        assert question.summary in text
+        assert "durations.py  +" in text
+        view = d.app.screen.query_one("#approval-diff")
+        shown = [row.removeprefix("  ") for row in view.plain_text.split("\n")]
+        assert shown == question.diff.removesuffix("\n").split("\n")
+
+
+async def test_scrolling_the_diff_does_not_wait():
+    async with driven(size=(80, 12)) as d:
+        await d.play_until(ApprovalRequested)
+        view = d.app.screen.query_one("#approval-diff")
+        await d.pilot.press("down", "down")
+        await d.pilot.pause()
+        assert view.scroll_offset.y > 0
+
+
+async def test_a_question_settled_under_another_screen_goes_away_with_it():
+    async with driven() as d:
+        question = await d.play_until(ApprovalRequested)
+        d.app.action_help()
+        await d.pilot.pause()
+        await d.show(ApprovalAnswered(call_id=question.call_id, approved=True))
+        await d.pilot.press("escape")
+        await d.pilot.pause()
+        assert d.app.screen is d.main
+
+
+async def test_quitting_works_while_a_question_is_open():
+    async with driven() as d:
+        await d.play_until(ApprovalRequested)
+        d.clock.now += 2
+        await d.pilot.press("ctrl+q")
+        await d.pilot.pause()
+        assert d.source.n_closed == 1
+
+
+async def test_a_question_answered_elsewhere_goes_away():
+    async with driven() as d:
+        question = await d.play_until(ApprovalRequested)
+        await d.show(ApprovalAnswered(call_id=question.call_id, approved=True))
+        assert not isinstance(d.app.screen, ApprovalScreen)
+        assert d.source.commands == []
