@@ -18,13 +18,8 @@ class AgspecSam:
 
     name = "agspec-sam"
 
-    def __init__(self, stop_ids: frozenset[int] = frozenset()) -> None:
-        """Make one with empty corpora.
-
-        Args:
-            stop_ids: tokens that are never drafted; a draft ends before the first of them.
-        """
-        self._stop_ids = stop_ids
+    def __init__(self) -> None:
+        """Make one with empty corpora."""
         self._session = SessionCorpus()
         self._workspace = WorkspaceCorpus()
 
@@ -53,8 +48,7 @@ class AgspecSam:
             return NO_DRAFT
         corpus = self._workspace if match.source == WORKSPACE else self._session
         ids, document, offset = corpus.draft(k)
-        stop = next((i for i, token in enumerate(ids) if token in self._stop_ids), len(ids))
-        return Draft(ids[:stop], match.source, document, offset) if stop else NO_DRAFT
+        return Draft(ids, match.source, document, offset) if ids else NO_DRAFT
 
     def index(self, path: str, views: Sequence[tuple[str, Sequence[int]]]) -> int:
         """Put a file's views into the workspace corpus; returns the corpus' tokens."""

@@ -9,12 +9,8 @@ NAMES = ("none", "agspec-sam")
 """Drafters by their names on the command line."""
 
 
-def make_drafter(name: str, stop_ids: frozenset[int] = frozenset()) -> Drafter:
+def make_drafter(name: str) -> Drafter:
     """Make the named drafter, with empty corpora.
-
-    Args:
-        name: one of `NAMES`.
-        stop_ids: tokens that are never drafted; a draft ends before the first of them.
 
     Raises:
         DraftError: the name is unknown.
@@ -23,5 +19,5 @@ def make_drafter(name: str, stop_ids: frozenset[int] = frozenset()) -> Drafter:
         case "none":
             return Plain()
         case "agspec-sam":
-            return AgspecSam(stop_ids)
+            return AgspecSam()
     raise DraftError(f"unknown drafter {name!r}", f"choose one of {', '.join(NAMES)}")

@@ -6,8 +6,8 @@ from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Match, Piece
 REPLY = Piece("coder: reply", (90, 91))
 
 
-def drafter(*pieces, context=(), stop_ids=frozenset()):
-    made = AgspecSam(stop_ids)
+def drafter(*pieces, context=()):
+    made = AgspecSam()
     made.begin("coder", [*pieces, REPLY])
     made.feed(context)
     return made
@@ -89,15 +89,6 @@ def test_no_match_means_no_draft():
 def test_periodic_text_is_drafted_past_its_own_end(period):
     made = drafter(context=period * 2)
     assert made.draft(made.match(), 11).ids == (period * 11)[:11]
-
-
-def test_a_draft_ends_before_a_stop_token():
-    piece = Piece("p", (1, 2, 3, 66, 4))
-    assert drafter(piece, context=(1,), stop_ids=frozenset({66})).draft(
-        Match(1, "session"), 8
-    ) == Draft((2, 3), "session", "p", 1)
-    stopped = drafter(piece, context=(2, 3), stop_ids=frozenset({66}))
-    assert stopped.draft(stopped.match(), 8) == NO_DRAFT
 
 
 def test_drafting_changes_nothing():

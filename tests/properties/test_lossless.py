@@ -14,7 +14,7 @@ from agspec_tui.policy.agspec import AgSpec
 from agspec_tui.policy.fixed import Fixed
 from agspec_tui.policy.off import Off
 from agspec_tui.policy.types import Policy
-from tests.engine.ngram_backend import N_VOCAB, NgramBackend
+from tests.engine.ngram_backend import EOG, N_VOCAB, NgramBackend
 from tests.reference.naive_drafter import NaiveDrafter
 
 
@@ -185,3 +185,19 @@ def test_a_grown_transcript_is_reused_and_a_changed_one_names_the_message():
     changed = say(decoder, events, ["one", "three"], request=3, max_tokens=5)
     assert changed.broken_by == "a: user message 2"
     assert 0 < changed.n_reused < grown.n_reused
+
+
+class EndDrafter(GarbageDrafter):
+    """Drafts an end-of-generation token in the middle."""
+
+    def draft(self, match: Match, k: int) -> Draft:
+        return Draft((1, EOG, 1)[:k], "session", "garbage", 0)
+
+
+def test_end_of_generation_tokens_are_never_drafted():
+    events: list[EngineEvent] = []
+    decoder = Decoder(NgramBackend(3), EndDrafter(1), Fixed(3), events.append)
+    say(decoder, events, ["abc"], max_tokens=30)
+    steps = [event for event in events if isinstance(event, StepCommitted)]
+    assert {step.n_drafted for step in steps} <= {0, 1}
+    assert steps[0].n_drafted == 1
