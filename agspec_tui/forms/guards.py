@@ -31,14 +31,6 @@ _NOUNS = frozenset(_NOUNS_TEXT.split())
 _KNOWN = _KEYS | _NOUNS | frozenset(_FILLERS_TEXT.split())
 
 
-def cut_mark(n_chars: int) -> str:
-    """The mark that stands where output was cut before a model saw it.
-
-    Whoever cuts text for a prompt uses this one: edits that copy it into a file are refused.
-    """
-    return f"[{n_chars} characters left out]"
-
-
 def refuse_placeholders(
     path: str, old: Iterable[str], new: Sequence[str], *, stubs: bool = False
 ) -> None:

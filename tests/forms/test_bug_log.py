@@ -7,7 +7,7 @@ import pytest
 from agspec_tui.errors import EditError
 from agspec_tui.forms.applier import land
 from agspec_tui.forms.choose import form
-from agspec_tui.forms.guards import cut_mark
+from agspec_tui.session.output import left_out
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ CASES = [
     Case(
         "P26",
         "whole",
-        file("a.py", f"def main(args):\n    x = 2\n{cut_mark(12)}\n"),
+        file("a.py", f"def main(args):\n    x = 2\n{left_out(12)}\n"),
         {"a.py": APP},
         refusal="left out",
     ),

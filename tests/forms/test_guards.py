@@ -2,8 +2,9 @@ import pytest
 
 from agspec_tui.errors import EditError
 from agspec_tui.forms.applier import land
-from agspec_tui.forms.guards import cut_mark, is_placeholder
+from agspec_tui.forms.guards import is_placeholder
 from agspec_tui.forms.types import FileEdit, Hunk
+from agspec_tui.session.output import left_out
 
 LONG = "".join(f"line {i} = {i * i}\n" for i in range(40))
 
@@ -37,8 +38,8 @@ PLACEHOLDERS = [
     "... (rest of the file unchanged)",
     "{/* ... existing code ... */}",
     "    # Keep the existing code",
-    cut_mark(1234),
-    f"x = 1  {cut_mark(7)}",
+    left_out(1234),
+    f"x = 1  {left_out(7)}",
 ]
 
 
