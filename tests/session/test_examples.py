@@ -17,12 +17,11 @@ FAILING = {
         "SummaryTest.test_different_words_are_counted_once",
     },
     "room-booking": {
-        "SlotTest.test_slots_that_touch_do_not_overlap",
+        "SlotTest.test_text_and_slot_are_the_same",
         "RoomTest.test_a_room_can_be_booked_right_after_another_booking",
     },
     "playlist": {
         "PlaylistTest.test_a_new_playlist_is_empty",
-        "PlaylistTest.test_the_list_that_was_passed_stays_as_it_is",
     },
     "supplier-list": {
         "ParseTest.test_spaces_around_the_fields_do_not_matter",
@@ -35,8 +34,8 @@ FIXES = {
     "room-booking": [
         (
             "booking/slot.py",
-            "return self.start <= other.end and other.start <= self.end",
-            "return self.start < other.end and other.start < self.end",
+            'return f"{hours}:{rest:02d}"',
+            'return f"{hours:02d}:{rest:02d}"',
         )
     ],
     "playlist": [("playlist.py", "self.tracks = tracks\n", "self.tracks = list(tracks)\n")],

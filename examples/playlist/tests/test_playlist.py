@@ -29,11 +29,6 @@ class PlaylistTest(unittest.TestCase):
         Playlist("Morning").add(SUNRISE)
         self.assertEqual(len(Playlist("Evening")), 0)
 
-    def test_the_list_that_was_passed_stays_as_it_is(self):
-        tracks = [SUNRISE]
-        Playlist("Morning", tracks).add(RIVER)
-        self.assertEqual(tracks, [SUNRISE])
-
     def test_all_tracks_of_a_title_are_removed(self):
         playlist = self.make()
         playlist.add(RIVER)

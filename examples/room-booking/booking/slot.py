@@ -23,7 +23,7 @@ class Slot:
 
     def overlaps(self, other):
         """Whether the two spans share some time."""
-        return self.start <= other.end and other.start <= self.end
+        return self.start < other.end and other.start < self.end
 
     def __str__(self):
         return f"{format_time(self.start)}-{format_time(self.end)}"
@@ -32,7 +32,7 @@ class Slot:
 def format_time(minutes):
     """Minutes since midnight as `HH:MM`."""
     hours, rest = divmod(minutes, 60)
-    return f"{hours:02d}:{rest:02d}"
+    return f"{hours}:{rest:02d}"
 
 
 def parse_time(text):
