@@ -25,7 +25,7 @@ FAILING = {
     },
     "supplier-list": {
         "ParseTest.test_spaces_around_the_fields_do_not_matter",
-        "SupplierListTest.test_capitals_make_no_difference_in_a_search",
+        "SupplierListTest.test_spaces_around_the_searched_text_do_not_matter",
     },
     "hopeless": {"PricesTest.test_the_shop_rounds_halves_up"},
 }
@@ -47,8 +47,8 @@ FIXES = {
         ),
         (
             "suppliers/directory.py",
-            "if text in supplier.name or text in supplier.email:",
-            "if text.lower() in f'{supplier.name}\\n{supplier.email}'.lower():",
+            "        found = []\n",
+            "        found = []\n        text = text.strip()\n",
         ),
     ],
 }
