@@ -171,7 +171,8 @@ class Coding:
             reading=reading,
             run=run if "failure" in show and not run.ok else None,
             tried=tuple(self.tried[-3:]) if "tried" in show else (),
-            note=self._note,
+            note=self._note if "tried" in show else "",
+            reason="reason" in show,
         )
 
     def _shown(self, paths: Sequence[str]) -> list[ShownFile]:

@@ -60,7 +60,9 @@ class CoderContext:
     tried: Sequence[Tried] = ()
     """Earlier attempts; empty to leave them out."""
     note: str = ""
-    """What went wrong with the last reply; stands at the very end."""
+    """What went wrong with the last reply; stands near the end."""
+    reason: bool = False
+    """Whether the reply begins with the cause of the bug."""
 
 
 def planner_message(
@@ -92,7 +94,10 @@ def coder_message(context: CoderContext, form: Form, limits: Limits) -> str:
         parts.append(_section("Task", context.change))
     if context.tried:
         parts.append(_tried(context.tried))
-    parts.append(_section("Answer format", form.instructions().strip()))
+    instructions = form.instructions().strip()
+    if context.reason:  # the reply may then say something before its files
+        instructions = instructions.replace(", and nothing else.", ".", 1)
+    parts.append(_section("Answer format", instructions))
     parts.append(_request(context))
     return "\n\n".join(parts)
 
@@ -140,6 +145,13 @@ def _request(context: CoderContext) -> str:
         said.append(f"Change {_list([file.path for file in context.files])} to solve the issue.")
     if context.new:
         said.append(f"Make the new file {_list(context.new)}.")
+    if context.reason:
+        paths = _list([*(file.path for file in context.files), *context.new])
+        said.append(
+            "Begin with a line `Cause:` that says which line of the code is wrong and why, and a "
+            "line `Fix:` that says how that line must read. Then give the complete new text of "
+            f"{paths} with the fixed line in it, from its first line to its last, below its path."
+        )
     return " ".join(said)
 
 

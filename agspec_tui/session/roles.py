@@ -52,7 +52,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """What a reply may see besides the issue and the files to change."""
 
     show: tuple[tuple[str, ...], ...] = ()
-    """One list an attempt, the last one stays; of `plan`, `failure`, `tests`, `tried`."""
+    """One list an attempt, the last one stays; of `plan`, `failure`, `tests`, `tried`, and
+    `reason`, which asks for the cause before the answer."""
 
     def at(self, attempt: int) -> frozenset[str]:
         """What an attempt sees, counted from 0."""
@@ -149,7 +150,7 @@ class Team:
 
 
 ROLES = ("planner", "coder", "executor")
-SHOWABLE = ("plan", "failure", "tests", "tried")
+SHOWABLE = ("plan", "failure", "tests", "tried", "reason")
 
 
 def load_team() -> Team:

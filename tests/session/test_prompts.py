@@ -117,3 +117,10 @@ def test_the_executor_sees_the_exit_code():
 )
 def test_tests_may_change_only_if_the_issue_asks_for_it(issue, asked):
     assert asks_for_tests(issue) is asked
+
+
+def test_a_reply_with_its_reason_first_is_asked_for_in_the_last_lines():
+    context = CoderContext(issue="i", files=[ShownFile("a.py", "x = 1\n")], new=(), reason=True)
+    text = coder_message(context, form("whole"), Limits())
+    assert text.index("Change `a.py`") < text.index("`Cause:`") < text.index("`Fix:`")
+    assert "and nothing else" not in text

@@ -124,14 +124,18 @@ async def test_two_steps_over_two_files_are_written_together(tmp_path):
     assert '.1f}."' in (repo / "show.py").read_text()
 
 
-async def test_a_failed_turn_goes_back_to_the_coder_in_another_form(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "forms"),
+    [("second_turn", ["whole", "whole"]), ("third_turn", ["whole", "whole", "udiff"])],
+)
+async def test_a_failed_turn_goes_back_to_the_coder(tmp_path, name, forms):
     repo = make_repo(tmp_path / "repo")
-    events = await solve(repo, SCRIPTS / "second_turn.json")
+    events = await solve(repo, SCRIPTS / f"{name}.json")
     assert events[-1].status == "fixed"
     assert (repo / "calc.py").read_text() == FIXED
     coder = [event for event in of(events, TurnStarted) if event.role == "coder"]
-    assert [(event.turn, event.form) for event in coder] == [(1, "whole"), (2, "udiff")]
-    assert [event.files for event in of(events, EditReverted)] == [("calc.py",)]
+    assert [(event.turn, event.form) for event in coder] == list(enumerate(forms, 1))
+    assert [event.files for event in of(events, EditReverted)] == [("calc.py",)] * (len(forms) - 1)
 
 
 async def test_a_retry_reuses_the_prefix_of_the_first_attempt(tmp_path):
