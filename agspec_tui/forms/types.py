@@ -97,7 +97,7 @@ class Form(Protocol):
     """`whole`, `udiff`, …"""
 
     def instructions(self) -> str:
-        """How the coder must answer: a few lines and one example, for the system prompt."""
+        """How the coder must answer, in a few lines of the prompt."""
         ...
 
     def render_file(self, path: str, text: str) -> str:

@@ -25,29 +25,14 @@ _COMMENT = re.compile(
     r"^\s*(?:#|//|--|;|/\*|<!--)\s*(?:[Ff]ile(?:name)?:\s*)?(.+?)\s*(?:\*/|-->)?$"
 )
 
+# No example: small models copy one into their reply, and the files in the prompt show the form.
 _INSTRUCTIONS = """\
 Answer with the complete new text of every file you change, and nothing else.
-For each file: its path alone on a line, then a fenced block with the whole file.
+Write each file in the way files are shown to you: its path alone on a line, then a fenced block
+with the whole file, from its first line to its last.
 Write every line of the file, also those that stay as they are; never abbreviate.
 If the file itself has lines that begin with ```, use a longer fence around it.
 Files that stay as they are must not appear. A new file is given in the same way.
-
-Example:
-
-src/greet.py
-```python
-def greet(name):
-    return f"Hello, {name}!"
-```
-
-tests/test_greet.py
-```python
-from src.greet import greet
-
-
-def test_greet():
-    assert greet("Ada") == "Hello, Ada!"
-```
 """
 
 
@@ -75,7 +60,7 @@ class Whole:
     name = "whole"
 
     def instructions(self) -> str:
-        """How to answer, with one example of two files."""
+        """How to answer; the form itself is seen from the files in the prompt."""
         return _INSTRUCTIONS
 
     def render_file(self, path: str, text: str) -> str:

@@ -232,8 +232,12 @@ def test_the_fence_is_longer_than_any_in_the_file():
     assert fence_for("x\n````\n") == "`````"
 
 
-def test_the_example_of_the_instructions_can_be_read():
-    assert list(read(WHOLE.instructions())) == ["src/greet.py", "tests/test_greet.py"]
+def test_a_file_is_read_back_in_the_way_the_prompt_shows_it():
+    shown = WHOLE.render_file("src/a.py", "x = 1
+") + "
+" + WHOLE.render_file("b.md", "```
+")
+    assert list(read(shown)) == ["src/a.py", "b.md"]
 
 
 def test_the_one_view_is_the_file_itself():
