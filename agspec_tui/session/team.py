@@ -157,9 +157,10 @@ class TeamTask:
         return rank(self._texts, self._issue, run.output, run.failing)
 
     def _steps(self, number: int, plan: Plan, base: RunResult) -> tuple[tuple[Step, ...], int]:
-        """What an attempt works on: first the plan, then the likely files one by one, in turns.
+        """What an attempt works on: first the whole plan, then the likely files in turns.
 
-        A small model that is given one file changes it more often, and better, than one of two.
+        Each reply is about one file: a small model changes it more often, and better, than when
+        it has to write two.
 
         Args:
             number: attempts since the beginning; counted from 1 again once an edit was kept.
@@ -170,7 +171,7 @@ class TeamTask:
             The steps, and how often these files have been worked on before.
         """
         if number == 0:
-            return plan.steps, 0
+            return _one_by_one(plan.steps), 0
         files = self._focus(plan, base)
         path = files[(number - 1) % len(files)]
         change = next((step.change for step in plan.steps if path in step.files), "")
@@ -262,6 +263,16 @@ class TeamTask:
             text = self.workspace.text(path)
             if text is not None:
                 await self._services.index(path, text)
+
+
+def _one_by_one(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps with one file each; new files go with the first, or alone."""
+    apart: list[Step] = []
+    for step in steps:
+        files = step.files or ("",)
+        for index, path in enumerate(files):
+            apart.append(Step((path,) if path else (), step.change, step.new if not index else ()))
+    return tuple(apart)
 
 
 def _files(paths: Sequence[str]) -> str:

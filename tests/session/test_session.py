@@ -160,17 +160,29 @@ async def test_a_hopeless_issue_leaves_the_tree_as_it_was_and_says_what_was_trie
 
 async def test_a_partial_improvement_is_the_next_turns_base(tmp_path):
     repo = make_repo(tmp_path / "repo", two_files=True)
-    final = '    return f"mean {mean(numbers):.1f}."\n'
-    show = (repo / "show.py").read_text().replace('    return f"mean {mean(numbers):.1f}"\n', final)
     path = script(
-        tmp_path, plan("calc.py", "show.py"), whole("calc.py", FIXED), "FAIL: the report",
-        whole("show.py", show), "PASS",
+        tmp_path, plan("calc.py", "show.py"), whole("calc.py", FIXED), whole("show.py", SHOW),
+        "FAIL: the report", whole("show.py", SHOW.replace('.1f}"', '.1f}."')), "PASS",
     )  # fmt: skip
     events = await solve(repo, path)
     assert events[-1].status == "fixed"
     assert not of(events, EditReverted)
+    assert any("one step was left out" in event.message for event in of(events, Warned))
     assert "calc.py" in events[-1].diff
     assert "show.py" in events[-1].diff
+
+
+async def test_a_step_over_two_files_is_two_replies_about_one_file_each(tmp_path):
+    repo = make_repo(tmp_path / "repo", two_files=True)
+    path = script(
+        tmp_path, plan("calc.py", "show.py"), whole("calc.py", FIXED),
+        whole("show.py", SHOW.replace('.1f}"', '.1f}."')), "PASS",
+    )  # fmt: skip
+    events = await solve(repo, path)
+    assert events[-1].status == "fixed"
+    assert [event.role for event in of(events, TurnStarted)] == [
+        "planner", "coder", "coder", "executor",
+    ]  # fmt: skip
 
 
 async def test_a_partial_improvement_is_taken_back_too_if_the_issue_is_not_fixed(tmp_path):
