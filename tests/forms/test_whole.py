@@ -233,10 +233,7 @@ def test_the_fence_is_longer_than_any_in_the_file():
 
 
 def test_a_file_is_read_back_in_the_way_the_prompt_shows_it():
-    shown = WHOLE.render_file("src/a.py", "x = 1
-") + "
-" + WHOLE.render_file("b.md", "```
-")
+    shown = WHOLE.render_file("src/a.py", "x = 1\n") + "\n" + WHOLE.render_file("b.md", "```\n")
     assert list(read(shown)) == ["src/a.py", "b.md"]
 
 

@@ -25,7 +25,8 @@ FAILING = {
     },
     "supplier-list": {
         "ParseTest.test_spaces_around_the_fields_do_not_matter",
-        "SupplierListTest.test_spaces_around_the_searched_text_do_not_matter",
+        "SupplierListTest.test_names_are_sorted",
+        "SupplierListTest.test_sellers_of_an_item_are_named",
     },
     "hopeless": {"PricesTest.test_the_shop_rounds_halves_up"},
 }
@@ -47,8 +48,8 @@ FIXES = {
         ),
         (
             "suppliers/directory.py",
-            "        found = []\n",
-            "        found = []\n        text = text.strip()\n",
+            "return list(self._by_name)",
+            "return sorted(self._by_name)",
         ),
     ],
 }
@@ -97,7 +98,7 @@ async def test_the_two_file_sample_needs_both_files(sample, left_out):
     path, old, new = FIXES["supplier-list"][1 - left_out]
     (sample / path).write_text((sample / path).read_text().replace(old, new))
     names, _ = await failing(sample, UNITTEST, "unittest")
-    assert len(names) == 1
+    assert set() < names < FAILING["supplier-list"]
 
 
 @pytest.mark.parametrize("sample", ["hopeless"], indirect=True)

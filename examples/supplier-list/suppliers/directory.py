@@ -18,7 +18,7 @@ class SupplierList:
 
     def names(self):
         """All names, sorted."""
-        return sorted(self._by_name)
+        return list(self._by_name)
 
     def find(self, text):
         """Suppliers with the text in their name or e-mail address, sorted by name."""
