@@ -86,8 +86,7 @@ class Whole:
         if named:
             return _merged([(_edit(lines, block), block.alone) for block in named])
         for block in blocks:
-            body = [line for line in lines[block.start : block.stop] if line.strip()]
-            if len(body) > 1 and fence_at(body[1]) and from_line(body[0], expected):
+            if _begins_with_file(lines[block.start : block.stop], expected):
                 return self._read(lines[block.start : block.stop], expected)  # a fence around all
         return _unnamed(lines, blocks, expected)
 
@@ -107,6 +106,9 @@ def _blocks(lines: list[str], expected: tuple[str, ...]) -> list[_Block]:
             continue
         path, alone = _path_beside(lines, index, floor, opener, expected)
         stop = _closing(lines, index, opener)
+        if stop is None and path is None and _begins_with_file(lines[index + 1 :], expected):
+            index += 1  # a fence around the whole reply that is never closed
+            continue
         if stop is None:
             where = f" {path}" if path else ""
             raise EditError(
@@ -120,6 +122,12 @@ def _blocks(lines: list[str], expected: tuple[str, ...]) -> list[_Block]:
             blocks.append(_Block(opener, index + 1, stop, path, alone, stop))
         index = floor = stop + 1
     return blocks
+
+
+def _begins_with_file(lines: list[str], expected: tuple[str, ...]) -> bool:
+    """Whether the first two lines that are not blank are a path and a fence."""
+    body = [line for line in lines if line.strip()][:2]
+    return len(body) == 2 and bool(fence_at(body[1]) and from_line(body[0], expected))
 
 
 def _closing(lines: list[str], at: int, opener: Fence) -> int | None:

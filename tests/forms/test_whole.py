@@ -240,3 +240,9 @@ def test_a_file_is_read_back_in_the_way_the_prompt_shows_it():
 def test_the_one_view_is_the_file_itself():
     (view,) = WHOLE.index_views("a\r\nb\r\n")
     assert (view.name, view.text) == ("raw", "a\nb\n")
+
+
+@pytest.mark.parametrize("end", ["", "```\n"])
+def test_a_fence_around_the_whole_reply_is_no_file_closed_or_not(end):
+    reply = f"```\nsrc/a.py\n```python\nx = 1\n```\n{end}"
+    assert read(reply) == {"src/a.py": "x = 1\n"}
