@@ -15,9 +15,15 @@ def make_drafter(name: str) -> Drafter:
     Raises:
         DraftError: the name is unknown.
     """
-    match name:
-        case "none":
-            return Plain()
-        case "agspec-sam":
-            return AgspecSam()
-    raise DraftError(f"unknown drafter {name!r}", f"choose one of {', '.join(NAMES)}")
+    require_drafter(name)
+    return Plain() if name == "none" else AgspecSam()
+
+
+def require_drafter(name: str) -> None:
+    """Check a drafter's name without making it.
+
+    Raises:
+        DraftError: the name is unknown.
+    """
+    if name not in NAMES:
+        raise DraftError(f"unknown drafter {name!r}", f"choose one of {', '.join(NAMES)}")

@@ -14,12 +14,10 @@ import msgspec
 
 from agspec_tui.commands import ConfigureDrafting, Generate, IndexDocument, Message
 from agspec_tui.config import Config
-from agspec_tui.drafting.choose import NAMES as DRAFTERS
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.errors import UsageError
 from agspec_tui.events import GenerationFinished, ModelLoaded
 from agspec_tui.forms.choose import form
-from agspec_tui.policy.choose import NAMES as POLICIES
 from agspec_tui.resources import find
 from agspec_tui.session.loading import plan_drafting
 
@@ -110,21 +108,16 @@ def parse_methods(text: str, config: Config) -> list[Method]:
     """Methods from `drafter[:policy],…`; without a policy the configured one is used.
 
     Raises:
-        UsageError: a policy or drafter is unknown, or a method stands there twice.
+        DraftError: a drafter or a policy is unknown.
+        UsageError: a method stands there twice, or there is none.
     """
     methods: list[Method] = []
     for name in filter(None, (part.strip() for part in text.split(","))):
         drafter, _, policy = name.partition(":")
-        if drafter not in DRAFTERS:
-            raise UsageError(f"unknown drafter {drafter!r}", f"choose one of {', '.join(DRAFTERS)}")
-        if policy and policy not in POLICIES:
-            raise UsageError(f"unknown policy {policy!r}", f"choose one of {', '.join(POLICIES)}")
         if any(method.name == name for method in methods):
             raise UsageError(f"the method {name} stands there twice")
-        drafting = msgspec.structs.replace(plan_drafting(config), drafter=drafter)
-        if policy:
-            drafting = msgspec.structs.replace(drafting, policy=policy)
-        methods.append(Method(name, drafting))
+        settings = msgspec.structs.replace(config, drafter=drafter, policy=policy or config.policy)
+        methods.append(Method(name, plan_drafting(settings)))
     if not methods:
         raise UsageError("no methods to compare", "--methods none,agspec-sam")
     return methods

@@ -2,8 +2,10 @@
 
 from agspec_tui.commands import ConfigureDrafting, LoadModel
 from agspec_tui.config import Config
+from agspec_tui.drafting.choose import require_drafter
 from agspec_tui.models.plan import check_fits, trained_n_ctx
 from agspec_tui.models.resolve import resolve
+from agspec_tui.policy.choose import make_policy
 
 
 def plan_load(config: Config) -> LoadModel:
@@ -32,8 +34,12 @@ def plan_load(config: Config) -> LoadModel:
 
 
 def plan_drafting(config: Config) -> ConfigureDrafting:
-    """Drafter and policy of the settings."""
-    return ConfigureDrafting(
+    """Drafter and policy of the settings, checked before anything is loaded.
+
+    Raises:
+        DraftError: a name is unknown, or a value is out of its range.
+    """
+    drafting = ConfigureDrafting(
         drafter=config.drafter,
         policy=config.policy,
         fixed_k=config.fixed_k,
@@ -42,3 +48,6 @@ def plan_drafting(config: Config) -> ConfigureDrafting:
         break_even=config.break_even,
         min_match=config.min_match,
     )
+    require_drafter(drafting.drafter)
+    make_policy(drafting)
+    return drafting

@@ -96,7 +96,7 @@ class Session:
         """
         self._repo = check_repo(self._repo)
         team = load_team()
-        load = plan_load(self._config)
+        load, drafting = plan_load(self._config), plan_drafting(self._config)
         test = self._find_tests()
         self.bus.publish(
             SessionStarted(
@@ -109,7 +109,14 @@ class Session:
                 test_command=test.display if test else "",
             )
         )
-        loaded = await self._client.start(load, plan_drafting(self._config))
+        loaded = await self._client.start(load, drafting)
+        if drafting.drafter != "none" and loaded.n_exact == 0:
+            self._publish(
+                Warned(
+                    message="this build decodes batches inexactly: drafting may change near ties",
+                    hint="the set-up's own build of llama.cpp is exact on the CPU",
+                )
+            )
         self._team = team
         self._speaker = Speaker(self._client, self._publish, self._interrupts, loaded.n_ctx)
 

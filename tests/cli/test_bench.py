@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from agspec_tui.cli.bench import bench
-from agspec_tui.errors import UsageError
+from agspec_tui.errors import AgspecError, UsageError
 
 FILE = "def double(x):\n    return x + x\n\n\ndef triple(x):\n    return x + x + x\n"
 
@@ -89,7 +89,7 @@ def test_without_plain_decoding_there_is_no_ratio(one_prompt, scripted):
     ],
 )
 def test_methods_that_make_no_sense_are_refused(one_prompt, scripted, args, message):
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(AgspecError, match=message):
         run("--model", scripted(1), "--prompts", one_prompt, *args)
 
 
