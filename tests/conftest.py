@@ -15,8 +15,8 @@ SMOLLM2 = "smollm2-135m"
 def pytest_configure(config: pytest.Config) -> None:
     # Child processes of tests must not litter the tree either.
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-    # As in the engine process: decoding threads that spin starve each other beside parallel tests.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    # As in the engine process: decoding threads that spin for long starve each other.
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
