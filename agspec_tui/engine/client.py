@@ -45,8 +45,9 @@ _CHILD_ENV = {
     "PYTHONUNBUFFERED": "1",
     # Decoding threads wait for each other some hundred times a token. By default they spin for
     # milliseconds, and starve each other as soon as anything else runs; without spinning, every
-    # wait costs a system call. On two cores, 1.5B Q4_K_M, ms a token, quiet machine / beside one
-    # busy process: default 92 / over 1,000, this 92 / 200, none at all 117 / 184.
+    # wait costs a system call. Two cores, 1.5B Q4_K_M, ms a token on a quiet machine / beside one
+    # busy process: this 93 / 200, no spinning 117 / 184, the default 92 / not measured; of a 135M
+    # model beside other work the default took 800 to 1,260 ms, no spinning 36 to 41.
     "GOMP_SPINCOUNT": "1000",
 }
 
