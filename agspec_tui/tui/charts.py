@@ -16,6 +16,8 @@ def columns(
 
     A value above `floor` shows at least one eighth, so that something is never drawn as nothing.
     """
+    if width < 1 or height < 1:  # a panel may have no room for a moment while the window shrinks
+        return [""] * height
     shown = list(values)[-width:]
     span = max(top - floor, 1e-9)
     eighths = []
@@ -31,6 +33,8 @@ def columns(
 
 def braille(values: Sequence[float], width: int, height: int, low: float, high: float) -> list[str]:
     """A braille line of the newest 2 · `width` values, right-aligned; the first row is the top."""
+    if width < 1 or height < 1:
+        return [""] * height
     shown = list(values)[-2 * width :]
     cells = [[0] * width for _ in range(height)]
     offset = 2 * width - len(shown)

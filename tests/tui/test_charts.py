@@ -22,7 +22,7 @@ def test_braille_puts_high_values_high():
 
 
 @pytest.mark.parametrize("values", [[], [1.0], [float(n) for n in range(500)]])
-@pytest.mark.parametrize("size", [(1, 1), (7, 3), (40, 2)])
+@pytest.mark.parametrize("size", [(1, 1), (7, 3), (40, 2), (0, 0), (36, 0), (0, 3)])
 def test_charts_have_exactly_their_size(values, size):
     width, height = size
     for chart in (columns(values, width, height, 10.0), braille(values, width, height, 0.0, 10.0)):

@@ -42,6 +42,18 @@ async def test_panels_change_while_tokens_arrive():
         assert d.screen_text().count("no steps yet") == 3
 
 
+async def test_a_window_may_shrink_to_any_size_and_grow_again_while_panels_hold_steps():
+    sizes = [(120, h) for h in range(40, 0, -1)]
+    sizes += [(100, 24), (99, 24), (80, 24), (60, 10), (1, 1)]
+    async with driven(RecordingSource(IN_GENERATION), size=(120, 40)) as d:
+        d.source.step(1000)
+        await d.draw()
+        for width, height in [*sizes, (120, 40)]:
+            await d.pilot.resize_terminal(width, height)
+            await d.draw()
+        assert "accept length" in d.screen_text()
+
+
 @pytest.mark.parametrize(("width", "folded"), [(60, True), (99, True), (100, False), (200, False)])
 async def test_panels_fold_into_meters_below_100_columns(width, folded):
     async with driven(RecordingSource(IN_GENERATION), size=(width, 30)) as d:
