@@ -21,7 +21,9 @@ class Terminal:
 
     def __init__(self, *arguments: str) -> None:
         env = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
-        env.pop("NO_COLOR", None)
+        # COLUMNS and LINES of the process that runs the tests would outweigh the terminal's own.
+        for name in ("NO_COLOR", "COLUMNS", "LINES"):
+            env.pop(name, None)
         self.child = pexpect.spawn(
             sys.executable,
             ["-m", "tests.tui.run_recorded", *arguments],
