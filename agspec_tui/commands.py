@@ -56,7 +56,7 @@ class ConfigureDrafting(_Command, frozen=True, kw_only=True):
     drafter: str = "agspec-sam"
     """A drafter's name, e.g. `none`, `agspec-sam`."""
     policy: str = "agspec"
-    """`off`, `fixed` or `agspec`."""
+    """`off`, `own`, `fixed` or `agspec`."""
     fixed_k: int = 15
     """Draft length of `fixed`, in tokens."""
     cap: int = 16
@@ -67,6 +67,10 @@ class ConfigureDrafting(_Command, frozen=True, kw_only=True):
     """λ, the acceptance probability at which one more position pays for itself; τ = 1 − λ."""
     min_match: int = 1
     """Shortest match that is drafted from, in tokens."""
+    global_corpus: str = ""
+    """A file made by `corpus build`; empty for no global corpus."""
+    draft_model: str = ""
+    """A smaller GGUF with the target's vocabulary, for the drafters that use one; empty: none."""
 
 
 class Generate(_Command, frozen=True, kw_only=True):

@@ -24,8 +24,13 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Layers on the GPU; -1 means all that the build supports."""
     drafter: str = "agspec-sam"
     """The drafter; `none` decodes plainly."""
-    policy: str = "agspec"
-    """How long a draft is: `off`, `fixed` or `agspec`."""
+    policy: str = "auto"
+    """How long a draft is: `off`, `own`, `fixed` or `agspec`; `auto` is the drafter's own rule
+    where it has one, else `agspec`."""
+    global_corpus: str = ""
+    """A file made by `corpus build` to draft from as well; empty for none."""
+    draft_model: str = ""
+    """A smaller model for the drafters that use one, as a catalogue name or a GGUF file."""
     fixed_k: int = 15
     """Draft length of the policy `fixed`, in tokens."""
     cap: int = 16

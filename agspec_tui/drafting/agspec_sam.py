@@ -50,6 +50,9 @@ class AgspecSam:
         ids, document, offset = corpus.draft(k)
         return Draft(ids, match.source, document, offset) if ids else NO_DRAFT
 
+    def observe(self, n_drafted: int, n_accepted: int) -> None:
+        """Lengths are the policy's matter; the corpora learn from what is fed."""
+
     def index(self, path: str, views: Sequence[tuple[str, Sequence[int]]]) -> int:
         """Put a file's views into the workspace corpus; returns the corpus' tokens."""
         return self._workspace.index(path, views)

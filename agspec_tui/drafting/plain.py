@@ -24,6 +24,9 @@ class Plain:
         """No draft."""
         return NO_DRAFT
 
+    def observe(self, n_drafted: int, n_accepted: int) -> None:
+        """Nothing is learned."""
+
     def index(self, path: str, views: Sequence[tuple[str, Sequence[int]]]) -> int:
         """Nothing is indexed; the corpus has 0 tokens."""
         return 0

@@ -22,7 +22,8 @@ class Match:
     length: int
     """m, in tokens; 0 if nothing matches."""
     source: str
-    """Corpus it was found in: `session`, `workspace`, `global`; empty if none."""
+    """Corpus it was found in: `session`, `workspace`, `global`, or a baseline's own store; empty if
+    none."""
 
 
 NO_MATCH = Match(0, "")
@@ -48,8 +49,10 @@ NO_DRAFT = Draft((), "", "", 0)
 class Drafter(Protocol):
     """Proposes tokens for one decoding sequence at a time.
 
-    Life cycle: `begin` (a prompt), then per step `match` → `draft` → `feed` (what was committed).
-    After a rejection nothing is undone, because only committed tokens are ever fed.
+    Life cycle: `begin` (a prompt), then per step `match` → `draft` → `observe` (the verification)
+    → `feed` (what was committed). After a rejection nothing is undone, because only committed
+    tokens are ever fed. A drafter with a length rule of its own drafts fewer tokens than asked for;
+    under the policy `own` it is asked for all that there is room for.
     """
 
     name: str
@@ -69,6 +72,13 @@ class Drafter(Protocol):
 
     def draft(self, match: Match, k: int) -> Draft:
         """Up to `k` tokens that followed the match; fewer where its document ends."""
+        ...
+
+    def observe(self, n_drafted: int, n_accepted: int) -> None:
+        """The last draft was verified: D tokens were sent to the target, A of them accepted.
+
+        D is smaller than the draft where the engine cut it. Nothing is reported without a draft.
+        """
         ...
 
     def index(self, path: str, views: Sequence[tuple[str, Sequence[int]]]) -> int:

@@ -197,6 +197,8 @@ class Decoder:
         if command.drafting:
             censored = budget.censored or len(draft.ids) < budget.k
             self.policy.observe(command.role, Outcome(len(draft.ids), n_accepted, censored))
+            if draft.ids:
+                self.drafter.observe(len(draft.ids), n_accepted)
             self.drafter.feed(taken)
         if self._is_full(sequence):
             reply.end("context")

@@ -5,9 +5,10 @@ from agspec_tui.errors import DraftError
 from agspec_tui.policy.agspec import AgSpec
 from agspec_tui.policy.fixed import Fixed
 from agspec_tui.policy.off import Off
+from agspec_tui.policy.own import Own
 from agspec_tui.policy.types import Policy
 
-NAMES = ("off", "fixed", "agspec")
+NAMES = ("off", "own", "fixed", "agspec")
 
 
 def make_policy(settings: ConfigureDrafting) -> Policy:
@@ -19,6 +20,8 @@ def make_policy(settings: ConfigureDrafting) -> Policy:
     match settings.policy:
         case "off":
             return Off()
+        case "own":
+            return Own()
         case "fixed":
             return Fixed(settings.fixed_k, settings.min_match)
         case "agspec":

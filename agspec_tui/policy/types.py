@@ -46,7 +46,7 @@ class Policy(Protocol):
         ...
 
     def cap(self, role: str) -> int:
-        """K_max of a role, for the screen; 0 where drafting is off."""
+        """K_max of a role, for the screen; 0 where there is none."""
         ...
 
     def reset(self) -> None:

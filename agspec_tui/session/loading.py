@@ -2,7 +2,7 @@
 
 from agspec_tui.commands import ConfigureDrafting, LoadModel
 from agspec_tui.config import Config
-from agspec_tui.drafting.choose import require_drafter
+from agspec_tui.drafting.choose import default_policy, require_drafter
 from agspec_tui.models.plan import check_fits, trained_n_ctx
 from agspec_tui.models.resolve import resolve
 from agspec_tui.policy.choose import make_policy
@@ -41,12 +41,13 @@ def plan_drafting(config: Config) -> ConfigureDrafting:
     """
     drafting = ConfigureDrafting(
         drafter=config.drafter,
-        policy=config.policy,
+        policy=default_policy(config.drafter) if config.policy == "auto" else config.policy,
         fixed_k=config.fixed_k,
         cap=config.cap,
         eta=config.eta,
         break_even=config.break_even,
         min_match=config.min_match,
+        global_corpus=config.global_corpus,
     )
     require_drafter(drafting.drafter)
     make_policy(drafting)

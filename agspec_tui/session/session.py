@@ -104,8 +104,8 @@ class Session:
                 repo=str(self._repo),
                 model=load.name,
                 roles=tuple(role.name for role in team.roles),
-                drafter=self._config.drafter,
-                policy=self._config.policy,
+                drafter=drafting.drafter,
+                policy=drafting.policy,
                 test_command=test.display if test else "",
             )
         )

@@ -6,6 +6,7 @@ from agspec_tui.policy.agspec import ALPHA_MAX, ALPHA_MIN, AgSpec
 from agspec_tui.policy.choose import make_policy
 from agspec_tui.policy.fixed import Fixed
 from agspec_tui.policy.off import Off
+from agspec_tui.policy.own import Own
 from agspec_tui.policy.types import Budget, Outcome
 
 
@@ -107,6 +108,14 @@ def test_settings_out_of_range_are_refused_with_a_hint(settings):
     assert refused.value.hint
 
 
-@pytest.mark.parametrize(("name", "kind"), [("off", Off), ("fixed", Fixed), ("agspec", AgSpec)])
+@pytest.mark.parametrize(
+    ("name", "kind"), [("off", Off), ("own", Own), ("fixed", Fixed), ("agspec", AgSpec)]
+)
 def test_policies_are_made_by_name(name, kind):
     assert isinstance(make_policy(ConfigureDrafting(policy=name)), kind)
+
+
+@pytest.mark.parametrize("match_len", [0, 1, 40])
+def test_own_asks_for_the_whole_room_whatever_matched(match_len):
+    assert Own().budget("coder", match_len, 7) == Budget(7, censored=True)
+    assert Own().budget("coder", match_len, -1).k == 0

@@ -37,6 +37,9 @@ class NaiveDrafter:
         ids = tuple(self.context[self._position : self._position + k])
         return Draft(ids, "session", "context", self._position)
 
+    def observe(self, n_drafted: int, n_accepted: int) -> None:
+        pass
+
     def index(self, path: str, views: Sequence[tuple[str, Sequence[int]]]) -> int:
         return 0
 
