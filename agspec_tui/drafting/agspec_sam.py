@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from agspec_tui.drafting.session_corpus import SessionCorpus
-from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Match, Piece
+from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Match, Piece, Views
 from agspec_tui.drafting.workspace_corpus import WorkspaceCorpus
 
 SESSION = "session"
@@ -53,7 +53,7 @@ class AgspecSam:
     def observe(self, n_drafted: int, n_accepted: int) -> None:
         """Lengths are the policy's matter; the corpora learn from what is fed."""
 
-    def index(self, path: str, views: Sequence[tuple[str, Sequence[int]]]) -> int:
+    def index(self, path: str, views: Views) -> int:
         """Put a file's views into the workspace corpus; returns the corpus' tokens."""
         return self._workspace.index(path, views)
 

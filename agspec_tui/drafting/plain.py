@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Match, Piece
+from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Match, Piece, Views
 
 
 class Plain:
@@ -27,7 +27,7 @@ class Plain:
     def observe(self, n_drafted: int, n_accepted: int) -> None:
         """Nothing is learned."""
 
-    def index(self, path: str, views: Sequence[tuple[str, Sequence[int]]]) -> int:
+    def index(self, path: str, views: Views) -> int:
         """Nothing is indexed; the corpus has 0 tokens."""
         return 0
 

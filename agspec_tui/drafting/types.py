@@ -4,6 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+
+Ids = npt.NDArray[np.int32]
+Views = Sequence[tuple[str, Ids | Sequence[int]]]
+"""Name and token ids of each view of a file, in the order of indexing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -81,8 +88,14 @@ class Drafter(Protocol):
         """
         ...
 
-    def index(self, path: str, views: Sequence[tuple[str, Sequence[int]]]) -> int:
-        """Put a file's views (name, ids) into the workspace corpus; returns the corpus' tokens."""
+    def index(self, path: str, views: Views) -> int:
+        """Put a file's views into the workspace corpus; returns the corpus' tokens.
+
+        Called from the indexing thread, as `forget` is, while another thread matches and drafts.
+
+        Raises:
+            DraftError: the corpus has no room for it.
+        """
         ...
 
     def forget(self, path: str) -> None:

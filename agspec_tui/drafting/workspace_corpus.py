@@ -7,8 +7,7 @@ import numpy.typing as npt
 
 from agspec_tui._native import Cursor
 from agspec_tui._native import WorkspaceCorpus as NativeCorpus
-
-Views = Sequence[tuple[str, Sequence[int]]]
+from agspec_tui.drafting.types import Views
 
 
 class WorkspaceCorpus:

@@ -2,7 +2,8 @@
 
 `python -m agspec_tui.engine.child FD` serves one socket. A reader thread takes commands off the
 wire, so that a cancel reaches a decode that is under way; a writer thread sends events, so that the
-decode loop never waits for the reader at the other end. When the socket closes, the process ends.
+decode loop never waits for the reader at the other end; an indexing thread keeps the workspace
+corpus up to date meanwhile. When the socket closes, the process ends.
 """
 
 import contextlib
@@ -32,6 +33,7 @@ from agspec_tui.commands import (
 )
 from agspec_tui.drafting.choose import make_drafter
 from agspec_tui.engine import wire
+from agspec_tui.engine.indexing import Hold, IndexingThread
 from agspec_tui.engine.loop import Decoder
 from agspec_tui.engine.scripted import SCHEME, ScriptedBackend
 from agspec_tui.engine.types import Backend
@@ -54,7 +56,9 @@ class EngineProcess:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._commands: queue.SimpleQueue[EngineCommand | None] = queue.SimpleQueue()
+        self._commands: queue.SimpleQueue[tuple[EngineCommand, Hold | None] | None]
+        self._commands = queue.SimpleQueue()
+        self._indexing = IndexingThread(self._serve)
         self._events: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._cancelled: set[int] = set()
         self._running = 0
@@ -67,10 +71,13 @@ class EngineProcess:
         threading.Thread(target=self._read, name="reader", daemon=True).start()
         writer = threading.Thread(target=self._write, name="writer", daemon=True)
         writer.start()
-        while (command := self._commands.get()) is not None:
+        self._indexing.start()
+        while (queued := self._commands.get()) is not None:
+            command, hold = queued
             if isinstance(command, Shutdown):
                 break
-            self._serve(command)
+            with hold or contextlib.nullcontext():
+                self._serve(command)
         self._events.put(None)
         writer.join(timeout=1.0)
 
@@ -94,12 +101,17 @@ class EngineProcess:
         except msgspec.DecodeError as error:
             self._emit(RequestRefused(request=0, message=f"unknown command: {error}", hint=""))
             return
-        if not isinstance(command, Cancel):
-            self._commands.put(command)
-            return
-        self._cancelled.add(command.request)
-        if self._backend is not None and command.request == self._running:
-            self._backend.abort(on=True)
+        match command:
+            case Cancel():
+                self._cancelled.add(command.request)
+                if self._backend is not None and command.request == self._running:
+                    self._backend.abort(on=True)
+            case IndexDocument() | ForgetDocument():
+                self._indexing.put(command)
+            case Generate() | Shutdown():
+                self._commands.put((command, None))
+            case _:
+                self._commands.put((command, self._indexing.hold()))
 
     def _write(self) -> None:
         with contextlib.suppress(OSError):
@@ -209,9 +221,7 @@ class EngineProcess:
 
     def _index(self, command: IndexDocument) -> None:
         backend, decoder = self._ready()
-        views = [
-            (view.name, tuple(backend.tokenize(view.text, special=False))) for view in command.views
-        ]
+        views = [(view.name, backend.tokenize(view.text, special=False)) for view in command.views]
         n_corpus = decoder.drafter.index(command.path, views)
         self._emit(
             DocumentIndexed(

@@ -19,7 +19,7 @@ import psutil
 from agspec_tui.commands import LoadModel
 from agspec_tui.engine.chat_template import render_chatml, split_scaffold
 from agspec_tui.engine.probe import probe_exact
-from agspec_tui.engine.types import Cancelled, Chooser, Logits
+from agspec_tui.engine.types import Cancelled, Chooser, Ids, Logits
 from agspec_tui.engine.verify import CancelFlag, GreedyChooser, argmax
 from agspec_tui.errors import EngineError
 
@@ -85,16 +85,17 @@ class LlamaBackend:
             )
         return context
 
-    def tokenize(self, text: str, *, special: bool) -> list[int]:
+    def tokenize(self, text: str, *, special: bool) -> Ids:
         """Token ids; see `Backend.tokenize`."""
         data = text.encode("utf-8", "surrogatepass")
-        buffer = (llama_cpp.llama_token * (len(data) + 8))()
+        ids = np.empty(len(data) + 8, dtype=np.int32)
+        pointer = ids.ctypes.data_as(ctypes.POINTER(llama_cpp.llama_token))
         n = llama_cpp.llama_tokenize(
-            self._vocab, data, len(data), buffer, len(buffer), False, special
+            self._vocab, data, len(data), pointer, len(ids), False, special
         )
         if n < 0:
             raise EngineError(f"a text of {len(data)} bytes could not be tokenised")
-        return list(buffer[:n])
+        return ids[:n].copy()
 
     def detokenize(self, ids: Sequence[int]) -> bytes:
         """Bytes; see `Backend.detokenize`."""

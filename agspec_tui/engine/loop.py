@@ -185,6 +185,7 @@ class Decoder:
         logits = self._backend.decode(block, n_past, sequence.slot, len(block))
         n_accepted, bonus = chooser.verify(logits, draft.ids)
         decoded = time.perf_counter()
+        loop_s = reply.since_last_pass(proposed, decoded)
         n_chars = len(reply.text)
         taken, n_accepted_chars = reply.commit(draft.ids[:n_accepted], bonus)
         # A stop inside the accepted run leaves tokens in the cache that were never committed.
@@ -223,6 +224,7 @@ class Decoder:
                 decode_us=(decoded - proposed) * 1e6,
                 draft_us=(proposed - started) * 1e6,
                 n_context=len(sequence.tokens),
+                loop_us=loop_s * 1e6,
             )
         )
         return bonus

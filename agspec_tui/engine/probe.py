@@ -20,7 +20,7 @@ def probe_exact(backend: Backend, slot: int = 0) -> int:
     Leaves the sequence empty. Costs seven single decodes and up to four batches.
     """
     text = "def clamp(value, low, high):\n    return max(low, min(value, high))\n" * 4
-    ids = backend.tokenize(text, special=False)[: max(_SIZES)]
+    ids = backend.tokenize(text, special=False)[: max(_SIZES)].tolist()
     rows = []
     for position in range(_N_ROWS):
         rows.append(backend.decode(ids[position : position + 1], position, slot, 1)[0].copy())

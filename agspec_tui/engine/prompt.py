@@ -22,7 +22,7 @@ class PromptBuilder:
     def __init__(self, backend: Backend) -> None:
         @lru_cache(maxsize=_N_CACHED_TEXTS)
         def tokens_of(text: str, special: bool) -> tuple[int, ...]:
-            return tuple(backend.tokenize(text, special=special))
+            return tuple(backend.tokenize(text, special=special).tolist())
 
         self._tokens_of = tokens_of
         self._backend = backend

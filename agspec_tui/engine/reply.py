@@ -31,6 +31,8 @@ class Reply:
     """ΣA."""
     n_tokens: int = 0
     """Tokens generated, the end-of-generation token included."""
+    pass_ended_s: float = 0.0
+    """When the last target pass ended, by the performance counter; 0 before the first one."""
     _decoder: codecs.IncrementalDecoder = field(
         default_factory=lambda: codecs.getincrementaldecoder("utf-8")("replace")
     )
@@ -39,6 +41,12 @@ class Reply:
     def n_left(self) -> int:
         """Tokens that may still be generated."""
         return self.max_tokens - self.n_tokens
+
+    def since_last_pass(self, began_s: float, ended_s: float) -> float:
+        """Note a target pass; returns the seconds between the last one and this one, or 0."""
+        idle_s = began_s - self.pass_ended_s if self.pass_ended_s else 0.0
+        self.pass_ended_s = ended_s
+        return idle_s
 
     def commit(self, accepted: Sequence[int], bonus: int) -> tuple[list[int], int]:
         """Take accepted tokens and the bonus token one by one until a stop condition holds.

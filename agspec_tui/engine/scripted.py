@@ -14,7 +14,7 @@ import numpy as np
 
 from agspec_tui.commands import LoadModel
 from agspec_tui.engine.chat_template import render_chatml, split_scaffold
-from agspec_tui.engine.types import Cancelled, Chooser, Logits
+from agspec_tui.engine.types import Cancelled, Chooser, Ids, Logits
 from agspec_tui.engine.verify import GreedyChooser
 from agspec_tui.errors import EngineError
 
@@ -62,11 +62,11 @@ class ScriptedBackend:
         self._starts: dict[int, int] = {}
         self._aborted = threading.Event()
 
-    def tokenize(self, text: str, *, special: bool) -> list[int]:
+    def tokenize(self, text: str, *, special: bool) -> Ids:
         """Bytes of the text; with `special`, the two ChatML marks are one token each."""
         data = text.encode("utf-8", "surrogatepass")
         if not special:
-            return list(data)
+            return np.frombuffer(data, dtype=np.uint8).astype(np.int32)
         ids: list[int] = []
         for index, part in enumerate(data.split(_START.encode())):
             if index:
@@ -75,7 +75,7 @@ class ScriptedBackend:
                 if number:
                     ids.append(_END_ID)
                 ids += piece
-        return ids
+        return np.array(ids, dtype=np.int32)
 
     def detokenize(self, ids: Sequence[int]) -> bytes:
         """The bytes; marks yield nothing."""

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 Logits = npt.NDArray[np.float32]
+Ids = npt.NDArray[np.int32]
 
 
 class Cancelled(Exception):
@@ -46,8 +47,11 @@ class Backend(Protocol):
     """Most tokens in one decode whose logits are bit for bit those of one-by-one decoding, as
     probed at load; drafts stay below it. 0 means that no such size was found."""
 
-    def tokenize(self, text: str, *, special: bool) -> list[int]:
-        """Token ids of a text; with `special`, control tokens in it are recognised."""
+    def tokenize(self, text: str, *, special: bool) -> Ids:
+        """Token ids of a text; with `special`, control tokens in it are recognised.
+
+        Callable from another thread during a decode.
+        """
         ...
 
     def detokenize(self, ids: Sequence[int]) -> bytes:

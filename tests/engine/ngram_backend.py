@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from agspec_tui.engine.chat_template import render_chatml, split_scaffold
-from agspec_tui.engine.types import Cancelled, Chooser, Logits
+from agspec_tui.engine.types import Cancelled, Chooser, Ids, Logits
 from agspec_tui.engine.verify import GreedyChooser
 
 N_VOCAB = 12
@@ -34,8 +34,8 @@ class NgramBackend:
         self._seed, self._can_trim, self._eog = seed, can_trim, eog
         self._aborted = False
 
-    def tokenize(self, text: str, *, special: bool) -> list[int]:
-        return [1 + byte % (N_VOCAB - 1) for byte in text.encode()]
+    def tokenize(self, text: str, *, special: bool) -> Ids:
+        return np.array([1 + byte % (N_VOCAB - 1) for byte in text.encode()], dtype=np.int32)
 
     def detokenize(self, ids: Sequence[int]) -> bytes:
         return bytes(96 + token for token in ids)

@@ -224,3 +224,44 @@ async def test_the_second_turn_reads_only_what_is_new(make_client, smollm2):
     assert progress[0].n_done >= second.n_reused
     assert progress[-1].n_done == progress[-1].n_total == second.n_prompt
     assert isinstance(second, GenerationFinished)
+
+
+def document(name, text):
+    return IndexDocument(path=name, views=(DocumentView("raw", text),))
+
+
+async def test_a_file_is_indexed_while_a_generation_runs_and_drafted_from_at_once(
+    make_client, tmp_path
+):
+    client, events = make_client()
+    await client.start(script(tmp_path, [FILE * 6], 0.02), ConfigureDrafting())
+    reply = asyncio.create_task(client.generate(ask(1, Message("user", "go"))))
+    await until(lambda: sum(isinstance(e, StepCommitted) for e in events) > 2)
+    indexed = await client.index(document("a.py", FILE * 2))
+    assert indexed.n_corpus_tokens == len(FILE) * 2
+    assert not reply.done()
+    assert (await reply).text == FILE * 6
+    assert any(e.document == "a.py (raw)" for e in events if isinstance(e, StepCommitted))
+
+
+async def test_a_reset_keeps_its_place_among_the_files(make_client, tmp_path):
+    client, _ = make_client()
+    await client.start(script(tmp_path, ["x" * 200], 0.02), ConfigureDrafting())
+    reply = asyncio.create_task(client.generate(ask(1, Message("user", "go"))))
+    before = asyncio.create_task(client.index(document("before.py", FILE)))
+    await before
+    await client.reset()
+    after = await client.index(document("after.py", FILE + FILE))
+    assert reply.done()  # the reset waited for the generation, and the file behind it for the reset
+    assert after.n_corpus_tokens == len(FILE) * 2
+
+
+async def test_a_forgotten_file_is_not_drafted_from(make_client, tmp_path):
+    client, events = make_client()
+    await client.start(script(tmp_path, [FILE]), ConfigureDrafting())
+    await client.index(document("a.py", FILE))
+    await client.forget("a.py")
+    await client.index(document("b.py", "nothing of it"))
+    await client.generate(ask(1, Message("user", "go")))
+    steps = [event for event in events if isinstance(event, StepCommitted)]
+    assert not any(step.document.startswith("a.py") for step in steps)

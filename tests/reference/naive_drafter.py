@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Match, Piece
+from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Match, Piece, Views
 
 
 class NaiveDrafter:
@@ -40,7 +40,7 @@ class NaiveDrafter:
     def observe(self, n_drafted: int, n_accepted: int) -> None:
         pass
 
-    def index(self, path: str, views: Sequence[tuple[str, Sequence[int]]]) -> int:
+    def index(self, path: str, views: Views) -> int:
         return 0
 
     def forget(self, path: str) -> None:
