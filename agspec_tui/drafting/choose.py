@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 
-from agspec_tui.drafting.agspec_sam import AgspecSam
+from agspec_tui.drafting.agspec import Agspec, StaticCorpus
 from agspec_tui.drafting.plain import Plain
+from agspec_tui.drafting.session_corpus import SessionCorpus
 from agspec_tui.drafting.types import Drafter
 from agspec_tui.errors import DraftError
 
-_MAKERS: dict[str, Callable[[], Drafter]] = {
-    "none": Plain,
-    "agspec-sam": AgspecSam,
+_MAKERS: dict[str, Callable[[StaticCorpus | None], Drafter]] = {
+    "none": lambda static: Plain(),
+    "agspec-sam": lambda static: Agspec("agspec-sam", SessionCorpus, static),
 }
 
 NAMES = tuple(_MAKERS)
@@ -19,14 +20,18 @@ _SCALED = frozenset({"none", "agspec-sam", "agspec-suffix"})
 """Drafters whose draft length is the policy's matter."""
 
 
-def make_drafter(name: str) -> Drafter:
-    """Make the named drafter, with empty corpora.
+def make_drafter(name: str, static: StaticCorpus | None = None) -> Drafter:
+    """Make the named drafter, with empty live corpora.
+
+    Args:
+        name: one of `NAMES`.
+        static: the global corpus, for the drafters that use one; it serves one drafter at a time.
 
     Raises:
         DraftError: the name is unknown.
     """
     require_drafter(name)
-    return _MAKERS[name]()
+    return _MAKERS[name](static)
 
 
 def require_drafter(name: str) -> None:

@@ -1,20 +1,21 @@
 import pytest
 
-from agspec_tui.drafting.agspec_sam import AgspecSam
+from agspec_tui.drafting.agspec import GLOBAL_BIAS, Agspec
+from agspec_tui.drafting.session_corpus import SessionCorpus
 from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Match, Piece
 
 REPLY = Piece("coder: reply", (90, 91))
 
 
 def drafter(*pieces, context=()):
-    made = AgspecSam()
+    made = Agspec("agspec-sam", SessionCorpus)
     made.begin("coder", [*pieces, REPLY])
     made.feed(context)
     return made
 
 
 def test_nothing_is_matched_or_drafted_before_anything_was_said():
-    fresh = AgspecSam()
+    fresh = Agspec("agspec-sam", SessionCorpus)
     assert fresh.match() == NO_MATCH
     assert fresh.draft(fresh.match(), 8) == NO_DRAFT
 
@@ -133,7 +134,7 @@ def test_a_file_indexed_in_the_middle_of_a_reply_matches_what_was_said_before():
 
 
 def test_the_workspace_context_begins_with_the_last_piece():
-    made = AgspecSam()
+    made = Agspec("agspec-sam", SessionCorpus)
     made.index("a.py", [("raw", (5, 90, 91, 7))])
     made.begin("coder", [Piece("p", (5,)), REPLY])
     assert made.match() == Match(2, "workspace")
@@ -149,3 +150,51 @@ def test_reset_drops_every_corpus():
     made.feed((31,))
     assert made.match() == NO_MATCH
     assert made.index("b.py", [("raw", (8,))]) == 1
+
+
+class StaticText:
+    """A global corpus over one list; the context's longest suffix is looked up in it."""
+
+    def __init__(self, text):
+        self._text = tuple(text)
+        self._context = ()
+
+    def begin(self, ids):
+        self._context = tuple(ids)
+
+    def feed(self, ids):
+        self._context += tuple(ids)
+
+    def _end(self, m):
+        suffix = self._context[len(self._context) - m :]
+        ends = [i + m for i in range(len(self._text)) if self._text[i : i + m] == suffix]
+        return ends[0] if ends else -1
+
+    def match_length(self):
+        found = [m for m in range(1, len(self._context) + 1) if self._end(m) > 0]
+        return max(found, default=0)
+
+    def draft(self, k):
+        start = self._end(self.match_length())
+        return self._text[start : start + k], "old session", start
+
+
+@pytest.mark.parametrize(
+    ("m_session", "m_global", "source"),
+    [
+        (2, 2 + GLOBAL_BIAS, "session"),
+        (2, 3 + GLOBAL_BIAS, "global"),
+        (0, GLOBAL_BIAS, ""),
+        (0, 1 + GLOBAL_BIAS, "global"),
+    ],
+)
+def test_the_global_corpus_must_match_longer_by_more_than_delta(m_session, m_global, source):
+    context = tuple(range(100, 100 + m_global))
+    made = Agspec("agspec-sam", SessionCorpus, StaticText((*context, 7, 8)))
+    made.begin("coder", [Piece("p", context[m_global - m_session :]), REPLY])
+    made.feed(context)
+    match = made.match()
+    assert match == (Match(m_global if source == "global" else m_session, source))
+    if source == "global":
+        expected = Draft((7, 8), "global", "old session", m_global)
+        assert made.draft(match, 2) == expected

@@ -1,0 +1,139 @@
+"""AgSpec's drafters: session, workspace and global corpus, and the rule that chooses among them."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Match, Piece, Views
+from agspec_tui.drafting.workspace_corpus import WorkspaceCorpus
+
+SESSION = "session"
+WORKSPACE = "workspace"
+GLOBAL = "global"
+GLOBAL_BIAS = 5
+"""δ, in tokens: what a global match must be longer by, as in SAM-Decoding."""
+
+Copied = tuple[tuple[int, ...], str, int]
+"""Copied token ids, the document they come from, and the token offset in it."""
+
+
+class SessionStore(Protocol):
+    """A session corpus on some engine; its end is the decoding context."""
+
+    def begin(self, sequence: str, pieces: Sequence[Piece]) -> None:
+        """Index what is new in a prompt and make its end the decoding context."""
+        ...
+
+    def feed(self, ids: Sequence[int]) -> None:
+        """Append committed tokens."""
+        ...
+
+    def match_length(self) -> int:
+        """Length of the engine's match of the decoding context, in tokens; 0 without one."""
+        ...
+
+    def draft(self, k: int) -> Copied:
+        """Up to `k` tokens that followed the match."""
+        ...
+
+
+class StaticCorpus(Protocol):
+    """A corpus that was built before serving, and the decoding context's match in it."""
+
+    def begin(self, ids: Sequence[int]) -> None:
+        """The decoding context begins with these tokens."""
+        ...
+
+    def feed(self, ids: Sequence[int]) -> None:
+        """The decoding context goes on."""
+        ...
+
+    def match_length(self) -> int:
+        """Length of the longest suffix of the context that occurs in it, in tokens."""
+        ...
+
+    def draft(self, k: int) -> Copied:
+        """Up to `k` tokens that followed the match."""
+        ...
+
+
+class Agspec:
+    """Copies what followed the longest match of the decoding context.
+
+    Source rule: the longer live match wins, a tie goes to the session. The global corpus is drafted
+    from only where its match is longer than both by more than δ.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        make_session: Callable[[], SessionStore],
+        static: StaticCorpus | None = None,
+    ) -> None:
+        """Make one with empty live corpora.
+
+        Args:
+            name: name on the command line and in reports.
+            make_session: makes an empty session corpus on the engine of this drafter.
+            static: the global corpus; None for none.
+        """
+        self.name = name
+        self._make_session = make_session
+        self._session = make_session()
+        self._workspace = WorkspaceCorpus()
+        self._static = static
+
+    def begin(self, sequence: str, pieces: Sequence[Piece]) -> None:
+        """Index what is new in the prompt; its last piece begins the context of the others."""
+        self._session.begin(sequence, pieces)
+        self._workspace.begin(pieces[-1].ids)
+        if self._static is not None:
+            self._static.begin(pieces[-1].ids)
+
+    def feed(self, ids: Sequence[int]) -> None:
+        """Append committed tokens to the session corpus and match them in the others."""
+        if not ids:
+            return
+        self._session.feed(ids)
+        self._workspace.feed(ids)
+        if self._static is not None:
+            self._static.feed(ids)
+
+    def match(self) -> Match:
+        """The longest match of the present context by the source rule, and its corpus."""
+        length, source = self._session.match_length(), SESSION
+        m_workspace = self._workspace.match_length()
+        if m_workspace > length:
+            length, source = m_workspace, WORKSPACE
+        if self._static is not None:
+            m_global = self._static.match_length()
+            if m_global > length + GLOBAL_BIAS:
+                length, source = m_global, GLOBAL
+        return Match(length, source) if length else NO_MATCH
+
+    def draft(self, match: Match, k: int) -> Draft:
+        """Up to `k` tokens that followed the present match; its corpus decides which occurrence."""
+        if match.length < 1 or k < 1:
+            return NO_DRAFT
+        corpus: SessionStore | StaticCorpus = self._session
+        if match.source == WORKSPACE:
+            corpus = self._workspace
+        elif match.source == GLOBAL and self._static is not None:
+            corpus = self._static
+        ids, document, offset = corpus.draft(k)
+        return Draft(ids, match.source, document, offset) if ids else NO_DRAFT
+
+    def observe(self, n_drafted: int, n_accepted: int) -> None:
+        """Lengths are the policy's matter; the corpora learn from what is fed."""
+
+    def index(self, path: str, views: Views) -> int:
+        """Put a file's views into the workspace corpus; returns the corpus' tokens."""
+        return self._workspace.index(path, views)
+
+    def forget(self, path: str) -> None:
+        """Take a file out of the workspace corpus; unknown paths are no error."""
+        self._workspace.forget(path)
+
+    def reset(self) -> None:
+        """Drop both live corpora; the global one stays."""
+        self._session = self._make_session()
+        self._workspace = WorkspaceCorpus()
