@@ -30,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help
 help:  ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
 	@echo
 	@echo "  Variables: REPO=path ISSUE=file MODEL=name SAMPLE=name (run), ARGS='…' (test, bench),"
 	@echo "  WORKERS=n (test), PYTHON=python3.12, CMAKE_ARGS='-DGGML_CUDA=on' (llama.cpp)."
@@ -67,6 +67,14 @@ contracts: setup-dev  ## Import contracts between the rooms
 .PHONY: native
 native: setup-dev  ## Build and run the tests of the C++ core (ctest)
 	@$(PHASE) ctest scripts/native.sh
+
+.PHONY: native-sanitize
+native-sanitize: setup-dev  ## The same, built with the address and undefined-behaviour sanitizers
+	@$(PHASE) "ctest, sanitized" scripts/native.sh address,undefined
+
+.PHONY: nightly
+nightly: setup-dev native-sanitize  ## 10,000 examples a property of the engines, and the sanitizers
+	@AGSPEC_HYPOTHESIS=nightly $(PHASE) properties pytest -n $(WORKERS) --timeout 3600 tests/properties $(ARGS)
 
 .PHONY: bench
 bench: setup  ## Tokens per second with and without drafting, same prompts, interleaved

@@ -79,7 +79,7 @@ class SuffixAutomaton:
         """Bytes taken from the allocator."""
     def match_length(self) -> int:
         """Length of the longest suffix of the text that also ends at an earlier position."""
-    def copy_start(self, visit_cap: int = 2000) -> int:
+    def copy_start(self, visit_cap: int = 256) -> int:
         """Where to copy from after that suffix.
 
         Its occurrences are grouped by the three tokens that follow them. The start of the most
@@ -133,7 +133,7 @@ class SessionCorpus:
         """
     def match_length(self) -> int:
         """Length of the longest suffix of the decoding context that occurred before."""
-    def draft(self, k: int, visit_cap: int = 2000) -> tuple[list[int], int, int]:
+    def draft(self, k: int, visit_cap: int = 256) -> tuple[list[int], int, int]:
         """Up to `k` tokens from `SuffixAutomaton.copy_start` on.
 
         A draft that reaches the text's end goes on with its own tokens, as periodic text does.

@@ -5,11 +5,22 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from agspec_tui.config import models_dir
 
 SMOLLM2 = "smollm2-135m"
+
+# Tests that give no number of examples take it from the profile: `AGSPEC_HYPOTHESIS=nightly`.
+hypothesis.settings.register_profile("default", max_examples=200, deadline=None)
+hypothesis.settings.register_profile(
+    "nightly",
+    max_examples=10_000,
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile(os.environ.get("AGSPEC_HYPOTHESIS", "default"))
 
 
 def pytest_configure(config: pytest.Config) -> None:

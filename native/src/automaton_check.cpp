@@ -1,5 +1,7 @@
 // The integrity check: every figure again, the slow and obvious way.
 #include <algorithm>
+#include <array>
+#include <map>
 #include <numeric>
 
 #include "agspec/suffix_automaton.hpp"
@@ -16,7 +18,8 @@ std::string fault(const char* what, StateId state) {
 std::string SuffixAutomaton::check_integrity() {
   settle();
   std::string found = check_structure();
-  return found.empty() ? check_occurrences() : found;
+  if (found.empty()) found = check_occurrences();
+  return found.empty() ? check_groups() : found;
 }
 
 std::string SuffixAutomaton::check_structure() const {
@@ -77,6 +80,43 @@ std::string SuffixAutomaton::check_occurrences() const {
     count[up] += count[i];
     first[up] = std::min(first[up], first[i]);
     last[up] = std::max(last[up], last[i]);
+  }
+  return "";
+}
+
+std::string SuffixAutomaton::check_groups() const {
+  struct Found {
+    std::int32_t count = 0;
+    Position last = kNoPosition;
+    auto operator<=>(const Found&) const = default;
+  };
+  using Group = std::array<Token, kGroup>;
+  std::vector<std::map<Group, Found>> groups(static_cast<std::size_t>(states_.size()));
+  StateId here = kRoot;
+  for (Position position = 0; position + kGroup < text_.size(); ++position) {
+    here = is_separator(text_[position]) ? kRoot : next(here, text_[position]);
+    const Group group{text_[position + 1], text_[position + 2], text_[position + 3]};
+    if (std::any_of(group.begin(), group.end(), is_separator)) continue;
+    for (StateId state = here; state != kRoot; state = states_[state].link) {
+      Found& found = groups[static_cast<std::size_t>(state)][group];
+      ++found.count;
+      found.last = position + kGroup;
+    }
+  }
+  for (StateId state = 1; state < states_.size(); ++state) {
+    Found best;
+    for (const auto& [group, found] : groups[static_cast<std::size_t>(state)]) {
+      best = std::max(best, found);
+    }
+    const State& stored = states_[state];
+    if ((stored.best != kNoState) != (best.count > 0)) {
+      return fault("a group is stored and none follows, or one follows and none is stored", state);
+    }
+    if (best.count == 0) continue;
+    const State& group = states_[holder(stored.best, stored.length + kGroup)];
+    if (group.count != best.count || group.last != best.last) {
+      return fault("the best group is wrong", state);
+    }
   }
   return "";
 }

@@ -1,15 +1,9 @@
 // Questions to a suffix automaton: what follows a match, and where to copy it from.
 #include <algorithm>
-#include <tuple>
 
 #include "agspec/suffix_automaton.hpp"
 
 namespace agspec {
-namespace {
-
-constexpr std::int32_t kGroup = 3;  // Tokens in a group.
-
-}  // namespace
 
 Position SuffixAutomaton::last_end(StateId state) {
   if (deferred_length_ >= states_[state].length) settle();
@@ -31,36 +25,22 @@ void SuffixAutomaton::for_each_edge(StateId state, Function&& function) const {
   }
 }
 
-// A best-first search. No extension of a substring is more frequent or more recent than the
-// substring itself, so the first group that becomes the best of all open states is the answer,
-// and rare successors are never followed.
 Position SuffixAutomaton::most_frequent_group(StateId state, std::int32_t visit_cap) {
   // Every state ahead is longer than this one. Deferred occurrences concern only states that are
   // no longer than the one they wait at: within a run there is nothing to settle.
   if (deferred_length_ > states_[state].length) settle();
-  const auto worse = [](const Visit& a, const Visit& b) {
-    return std::tie(a.count, a.start) < std::tie(b.count, b.start);
-  };
-  Position most_recent = kNoPosition;
-  std::int32_t n_visited = 0;
-  visits_.clear();
-  Visit here{0, kNoPosition, state, 0};
-  for (;;) {
-    for_each_edge(here.state, [&](StateId target) {
-      if (n_visited == visit_cap) return false;
-      ++n_visited;
-      const State& to = states_[target];
-      visits_.push_back({to.count, to.last - here.depth, target, here.depth + 1});
-      std::push_heap(visits_.begin(), visits_.end(), worse);
-      if (here.depth == 0) most_recent = std::max(most_recent, to.last);
-      return true;
-    });
-    if (visits_.empty()) return most_recent;
-    here = visits_.front();
-    if (here.depth == kGroup) return here.start;
-    std::pop_heap(visits_.begin(), visits_.end(), worse);
-    visits_.pop_back();
+  State& here = states_[state];
+  if (here.best != kNoState) {
+    here.best = holder(here.best, here.length + kGroup);
+    return states_[here.best].last - (kGroup - 1);
   }
+  Position most_recent = kNoPosition;
+  for_each_edge(state, [&](StateId target) {
+    if (--visit_cap < 0) return false;
+    most_recent = std::max(most_recent, states_[target].last);
+    return true;
+  });
+  return most_recent;
 }
 
 std::vector<Token> SuffixAutomaton::copy(Position start, std::int32_t k,

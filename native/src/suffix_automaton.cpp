@@ -11,15 +11,10 @@ constexpr std::int32_t kMaxTokens = 1 << 30;  // States are at most twice as man
 constexpr std::size_t kFirstSlots = 1024;
 constexpr Token kNoToken = -1;
 
-// In ordinary text a suffix link chain has a handful of states. In periodic text it grows with the
-// text, and counting every occurrence at every state of it would be quadratic.
-constexpr int kEagerSteps = 64;
-constexpr std::size_t kMaxDeferred = 4096;
-
 }  // namespace
 
 SuffixAutomaton::SuffixAutomaton() : slots_(kFirstSlots, -1) {
-  states_.push({0, kNoState, kNoPosition, kNoPosition, 0, kNoToken, kNoState, -1});
+  states_.push({0, kNoState, kNoPosition, kNoPosition, 0, kNoToken, kNoState, -1, kNoState});
 }
 
 void SuffixAutomaton::append(std::span<const Token> tokens) {
@@ -31,11 +26,13 @@ void SuffixAutomaton::append(Token token) {
   const Position position = text_.push(token);
   if (is_separator(token)) {
     last_ = kRoot;
+    earlier_.fill(kRoot);
     fresh_ = false;
     return;
   }
   // A fresh state has no edges yet. Any other one is the whole text since the last separator,
   // which has occurred before, and may have this continuation already.
+  const StateId before = last_;
   const StateId* known = fresh_ ? nullptr : find(last_, token);
   if (known != nullptr) {
     const bool whole = states_[*known].length == states_[last_].length + 1;
@@ -44,7 +41,11 @@ void SuffixAutomaton::append(Token token) {
     last_ = extend(token, position);
     fresh_ = true;
   }
-  add_occurrence(last_, position);
+  const bool counted = add_occurrence(last_, position);
+  const bool grouped = add_group(earlier_[1], last_);
+  // A periodic stretch is over as soon as the chains are short again.
+  if (deferred_length_ > 0 && ((counted && grouped) || too_many_deferred())) settle();
+  earlier_ = {before, earlier_[0]};
 }
 
 void SuffixAutomaton::clear() {
@@ -54,7 +55,7 @@ void SuffixAutomaton::clear() {
 }
 
 StateId SuffixAutomaton::add_state(std::int32_t length, Position position) {
-  return states_.push({length, kRoot, position, position, 0, kNoToken, kNoState, -1});
+  return states_.push({length, kRoot, position, position, 0, kNoToken, kNoState, -1, kNoState});
 }
 
 // Adds the state of the text since the last separator, which has never occurred before.
@@ -94,47 +95,6 @@ StateId SuffixAutomaton::clone(StateId parent, Token token, StateId original) {
     *target = added;
   }
   return added;
-}
-
-// Counts an occurrence at a state and at all suffixes of it, the far ones later.
-void SuffixAutomaton::add_occurrence(StateId state, Position position) {
-  for (int step = 0; state != kRoot; ++step) {
-    State& here = states_[state];
-    if (step == kEagerSteps) {
-      deferred_.push_back({here.length, state, 1, position});
-      deferred_length_ = std::max(deferred_length_, here.length);
-      if (deferred_.size() >= kMaxDeferred) settle();
-      return;
-    }
-    ++here.count;
-    here.last = position;
-    state = here.link;
-  }
-}
-
-// Carries the deferred occurrences up to the root, the longest states first, so that chains that
-// meet go on as one: in a run of n tokens that takes n steps, however many were deferred.
-void SuffixAutomaton::settle() {
-  const auto shorter = [](const Deferred& a, const Deferred& b) {
-    return a.length != b.length ? a.length < b.length : a.state < b.state;
-  };
-  std::make_heap(deferred_.begin(), deferred_.end(), shorter);
-  while (!deferred_.empty()) {
-    Deferred sum{0, deferred_.front().state, 0, kNoPosition};
-    while (!deferred_.empty() && deferred_.front().state == sum.state) {
-      sum.count += deferred_.front().count;
-      sum.last = std::max(sum.last, deferred_.front().last);
-      std::pop_heap(deferred_.begin(), deferred_.end(), shorter);
-      deferred_.pop_back();
-    }
-    State& here = states_[sum.state];
-    here.count += sum.count;
-    here.last = std::max(here.last, sum.last);
-    if (here.link == kRoot) continue;
-    deferred_.push_back({states_[here.link].length, here.link, sum.count, sum.last});
-    std::push_heap(deferred_.begin(), deferred_.end(), shorter);
-  }
-  deferred_length_ = 0;
 }
 
 std::size_t SuffixAutomaton::slot_of(StateId state, Token token) const {
@@ -198,7 +158,7 @@ void SuffixAutomaton::grow_slots() {
 std::size_t SuffixAutomaton::memory_bytes() const {
   return sizeof(*this) + text_.bytes() + states_.bytes() + edges_.bytes() +
          slots_.capacity() * sizeof(slots_[0]) + deferred_.capacity() * sizeof(Deferred) +
-         visits_.capacity() * sizeof(Visit);
+         deferred_groups_.capacity() * sizeof(DeferredGroup);
 }
 
 }  // namespace agspec

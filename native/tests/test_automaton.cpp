@@ -2,6 +2,7 @@
 #include <chrono>
 #include <map>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "agspec/suffix_automaton.hpp"
@@ -123,14 +124,57 @@ void equal_documents_share_their_states() {
   CHECK(automaton.last_end(automaton.match_state()) == 12);
 }
 
-void the_visit_cap_bounds_the_search() {
+// Documents of two tokens: nothing is followed by a group.
+void without_a_group_the_visit_cap_bounds_the_search() {
   SuffixAutomaton automaton;
-  for (Token i = 1; i <= 50; ++i) automaton.append(Text{0, i, i, i});
+  for (Token i = 1; i <= 50; ++i) automaton.append(Text{0, i, -i});
   automaton.append(0);
   const auto state = automaton.match_state();
-  CHECK(automaton.most_frequent_group(state) == 197);
+  CHECK(automaton.most_frequent_group(state) == 148);
   CHECK(automaton.most_frequent_group(state, 1) != agspec::kNoPosition);
   CHECK(automaton.most_frequent_group(state, 0) == agspec::kNoPosition);
+  automaton.append(Text{1, 1, 1, -99, 0});
+  CHECK(automaton.most_frequent_group(automaton.match_state(), 0) == 151);
+}
+
+Text fibonacci_word(std::size_t n) {
+  Text shorter{1}, word{1, 2};
+  while (word.size() < n) {
+    Text longer = word;
+    longer.insert(longer.end(), shorter.begin(), shorter.end());
+    shorter = std::exchange(word, std::move(longer));
+  }
+  word.resize(n);
+  return word;
+}
+
+// Runs that begin anew before they are settled, nested periods, and words without long runs.
+void stays_exact_in_adversarial_texts() {
+  std::vector<Text> texts{fibonacci_word(900)};
+  Text runs, nested, halves;
+  for (int length = 60; length < 140; length += 9) {
+    runs.insert(runs.end(), static_cast<std::size_t>(length), 1);
+    runs.push_back(length % 4);
+    nested.insert(nested.end(), static_cast<std::size_t>(length % 7), 1);
+    nested.push_back(2);
+  }
+  const Text once = nested;
+  while (nested.size() < 900) nested.insert(nested.end(), once.begin(), once.end());
+  for (int i = 0; i < 900; ++i) halves.push_back(i % (i / 150 + 1));
+  texts.insert(texts.end(), {runs, nested, halves});
+  for (const Text& text : texts) {
+    SuffixAutomaton automaton;
+    Text read;
+    for (const Token token : text) {
+      read.push_back(token);
+      automaton.append(token);
+      if (read.size() % 97 == 0) CHECK(automaton.check_integrity().empty());
+      const std::int32_t m = automaton.match_length();
+      if (m == 0 || read.size() % 7 != 0) continue;
+      CHECK(automaton.most_frequent_group(automaton.match_state()) == group_start(read, m));
+    }
+    CHECK(automaton.check_integrity().empty());
+  }
 }
 
 }  // namespace
@@ -141,5 +185,6 @@ int main() {
   a_run_of_one_token_takes_linear_time();
   a_copy_reads_its_own_tokens_and_stops_at_separators();
   equal_documents_share_their_states();
-  the_visit_cap_bounds_the_search();
+  without_a_group_the_visit_cap_bounds_the_search();
+  stays_exact_in_adversarial_texts();
 }

@@ -8,7 +8,7 @@
 
 namespace agspec {
 
-template <typename T, unsigned kShift = 12>
+template <typename T, unsigned kShift = 10>
 class Blocks {
  public:
   std::int32_t size() const { return size_; }

@@ -5,6 +5,8 @@
 // root again, so that no substring holds a separator and equal documents share their states.
 #pragma once
 
+#include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -20,14 +22,16 @@ using StateId = std::int32_t;
 
 inline constexpr StateId kRoot = 0;
 inline constexpr StateId kNoState = -1;
-inline constexpr std::int32_t kVisitCap = 2000;
+inline constexpr std::int32_t kVisitCap = 256;
+inline constexpr std::int32_t kGroup = 3;  // Tokens in a group.
 
 class SuffixAutomaton {
  public:
   SuffixAutomaton();
 
   // Appends one token. Amortised O(1) automaton work, plus at most `kEagerSteps` steps up the
-  // suffix links to keep counts and last positions exact. Throws std::length_error at 2^30 tokens.
+  // suffix links to keep counts, last positions and best groups exact. Throws std::length_error at
+  // 2^30 tokens.
   void append(Token token);
   void append(std::span<const Token> tokens);
 
@@ -58,9 +62,10 @@ class SuffixAutomaton {
   std::int32_t count(StateId state);
 
   // Where to copy from: the first token of the most frequent group of three tokens that follow a
-  // state's substrings, ties to the most recent occurrence. If nothing is followed by three
-  // tokens: the most recent occurrence that is followed by one. kNoPosition if there is none.
-  // Looks at no more than `visit_cap` successors; exact if that is not reached.
+  // state's substrings, ties to the most recent occurrence. O(1), always exact. If nothing is
+  // followed by three tokens: the most recent occurrence that is followed by one; looks at no more
+  // than `visit_cap` successors and is exact if there are no more. kNoPosition if there is none.
+  // Not for the root.
   Position most_frequent_group(StateId state, std::int32_t visit_cap = kVisitCap);
 
   // Up to `k` tokens from `start` on, never past a separator. With `self_reference` a copy that
@@ -85,6 +90,9 @@ class SuffixAutomaton {
     Token token;          // The first edge, kept inline since most states have no other.
     StateId target;
     std::int32_t spill;   // Head of the list of further edges, the newest first; -1 if none.
+    // Holds the longest substring and its most frequent group, but for deferred updates and later
+    // splits; kNoState if no group follows.
+    StateId best;
   };
 
   struct Edge {
@@ -102,12 +110,12 @@ class SuffixAutomaton {
     Position last;
   };
 
-  // A state on the way to a group of three tokens.
-  struct Visit {
-    std::int32_t count;
-    Position start;  // Where its last occurrence goes on behind the match.
+  // A group that was compared at the states above `state` only.
+  struct DeferredGroup {
+    std::int32_t length;  // Length of the state, the order in which they are settled.
     StateId state;
-    std::int32_t depth;  // Tokens behind the match.
+    StateId group;  // Holds the state's longest substring and the group.
+    auto operator<=>(const DeferredGroup&) const = default;
   };
 
   StateId* find(StateId state, Token token);
@@ -119,23 +127,34 @@ class SuffixAutomaton {
   StateId add_state(std::int32_t length, Position position);
   StateId extend(Token token, Position position);
   StateId clone(StateId parent, Token token, StateId original);
-  void add_occurrence(StateId state, Position position);
+  bool add_occurrence(StateId state, Position position);
+  bool add_group(StateId state, StateId group);
+  void replace_best(State& state, StateId group);
+  StateId holder(StateId state, std::int32_t length) const;
+  bool too_many_deferred() const;
   void settle();
+  void settle_occurrences();
+  void settle_groups();
 
   template <typename Function>
   void for_each_edge(StateId state, Function&& function) const;
   std::string check_structure() const;
   std::string check_occurrences() const;
+  std::string check_groups() const;
 
   Blocks<Token> text_;
   Blocks<State> states_;
   Blocks<Edge> edges_;
   std::vector<std::int32_t> slots_;  // Hash table of `edges_` by (state, token); -1 is free.
   std::vector<Deferred> deferred_;
-  std::vector<Visit> visits_;  // Kept to spare a query the allocation.
+  std::vector<DeferredGroup> deferred_groups_;
   std::uint64_t epoch_ = 0;
-  std::int32_t deferred_length_ = 0;  // Length of the longest state in `deferred_`.
+  // No longer substring has a count, last position or group that is deferred; 0 if none is.
+  std::int32_t deferred_length_ = 0;
   StateId last_ = kRoot;  // State of the text since the last separator.
+  // What `last_` was one token ago and two tokens ago. A state that is split keeps its longest
+  // substring, and these stand for whole texts behind a separator, so that no split concerns them.
+  std::array<StateId, kGroup - 1> earlier_{kRoot, kRoot};
   bool fresh_ = false;    // Whether `last_` was new, so that it has one end position.
 };
 
