@@ -1,8 +1,10 @@
 // The Python module `agspec_tui._native`. Its documentation is `agspec_tui/_native.pyi`.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <tuple>
@@ -10,20 +12,25 @@
 
 #include "agspec/corpus.hpp"
 #include "agspec/cursor.hpp"
+#include "agspec/suffix_array.hpp"
 #include "agspec/suffix_automaton.hpp"
+#include "agspec/suffix_sort.hpp"
 #include "agspec/verify.hpp"
 
 namespace py = pybind11;
 
 namespace {
 
+using agspec::ArrayCursor;
 using agspec::CancelFlag;
 using agspec::Cursor;
 using agspec::SessionCorpus;
+using agspec::SuffixArray;
 using agspec::SuffixAutomaton;
 using agspec::Token;
 using agspec::WorkspaceCorpus;
 using Tokens = py::array_t<Token, py::array::c_style>;
+using Bytes = py::array_t<std::uint8_t, py::array::c_style>;
 using Floats = py::array_t<float, py::array::c_style>;
 
 std::span<const Token> span_of(const Tokens& ids) {
@@ -166,6 +173,65 @@ void bind_workspace(py::module_& m) {
       .def("length", &Cursor::length);
 }
 
+std::pair<Tokens, Bytes> sort_suffixes(const Tokens& ids) {
+  const auto text = span_of(ids);
+  Tokens order(ids.size());
+  Bytes shared(ids.size());
+  const std::span<agspec::Position> places{order.mutable_data(), text.size()};
+  const std::span<std::uint8_t> prefixes{shared.mutable_data(), text.size()};
+  {
+    const py::gil_scoped_release release;
+    agspec::sort_suffixes(text, places, prefixes);
+  }
+  return {std::move(order), std::move(shared)};
+}
+
+std::unique_ptr<SuffixArray> make_array(const Tokens& ids, const Tokens& order,
+                                        const Bytes& shared, std::int32_t n_vocab) {
+  if (shared.ndim() != 1) throw std::invalid_argument("shared must be a 1-d uint8 array");
+  const std::span<const std::uint8_t> prefixes{shared.data(),
+                                               static_cast<std::size_t>(shared.size())};
+  const auto text = span_of(ids), places = span_of(order);
+  const py::gil_scoped_release release;
+  return std::make_unique<SuffixArray>(text, places, prefixes, n_vocab);
+}
+
+py::tuple draft_from_array(ArrayCursor& cursor, std::int32_t k, std::int32_t visit_cap) {
+  const SuffixArray& array = cursor.array();
+  const auto range = cursor.match();
+  const auto start =
+      k > 0 ? array.most_frequent_group(range, visit_cap) : agspec::kNoPosition;
+  return py::make_tuple(py::cast(array.copy(start, k)), start);
+}
+
+void bind_array(py::module_& m) {
+  m.def("sort_suffixes", &sort_suffixes, py::arg("ids").noconvert());
+  py::class_<SuffixArray>(m, "SuffixArray", py::is_final())
+      .def(py::init(&make_array), py::arg("ids").noconvert(), py::arg("order").noconvert(),
+           py::arg("shared").noconvert(), py::arg("n_vocab"), py::keep_alive<1, 2>(),
+           py::keep_alive<1, 3>(), py::keep_alive<1, 4>())
+      .def_property_readonly("n_tokens", &SuffixArray::n_tokens)
+      .def_property_readonly("memory_bytes", &SuffixArray::memory_bytes)
+      .def(
+          "find",
+          [](const SuffixArray& self, const Tokens& ids) {
+            const auto range = self.find(span_of(ids));
+            return std::pair{range.begin, range.end};
+          },
+          py::arg("ids").noconvert())
+      .def("check_integrity", &SuffixArray::check_integrity,
+           py::call_guard<py::gil_scoped_release>());
+  py::class_<ArrayCursor>(m, "ArrayCursor", py::is_final())
+      .def(py::init<const SuffixArray&>(), py::arg("array"), py::keep_alive<1, 2>())
+      .def("reset", &ArrayCursor::reset)
+      .def(
+          "advance", [](ArrayCursor& self, const Tokens& ids) { self.advance(span_of(ids)); },
+          py::arg("ids").noconvert())
+      .def("length", [](ArrayCursor& self) { return self.match().length; })
+      .def("draft", &draft_from_array, py::arg("k"),
+           py::arg("visit_cap") = agspec::kArrayVisitCap);
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_native, m) {
@@ -174,4 +240,5 @@ PYBIND11_MODULE(_native, m) {
   bind_automaton(m);
   bind_session(m);
   bind_workspace(m);
+  bind_array(m);
 }

@@ -1,0 +1,1 @@
+"""MEASURE: recorded sessions, trace-driven simulation. Needs no model weights."""
