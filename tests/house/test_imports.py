@@ -8,6 +8,7 @@ import pytest
 from tests.house.sources import module_name, package_python
 
 LOADS_LLAMA = {"agspec_tui.engine.llama"}
+ROOMS = ["session", "replay", "engine", "models", "forms", "drafting", "policy"]
 PROBE = """
 import importlib, sys
 for name in sys.argv[1].split(","):
@@ -50,7 +51,7 @@ def families(present: set[str], *names: str) -> set[str]:
     return {n for n in names if any(m == n or m.startswith(f"{n}.") for m in present)}
 
 
-@pytest.mark.parametrize("room", ["session", "engine", "models", "forms", "drafting", "policy"])
+@pytest.mark.parametrize("room", ROOMS)
 def test_rooms_below_the_screen_load_neither_textual_nor_llama(room, tmp_path):
     names = [name for name in modules(f"agspec_tui.{room}") if name not in LOADS_LLAMA]
     present = loaded(names, tmp_path / "home")

@@ -25,8 +25,9 @@ periodic = st.builds(
     st.lists(token, max_size=8),
 )
 fibonacci = st.integers(0, 8).map(
-    lambda n: list(accumulate(range(n), lambda words, _: (words[1], words[1] + words[0]),
-                              initial=([1], [0])))[-1][1]
+    lambda n: list(
+        accumulate(range(n), lambda words, _: (words[1], words[1] + words[0]), initial=([1], [0]))
+    )[-1][1]
 )
 corpora = st.one_of(texts, periodic, fibonacci, st.lists(st.just(0), max_size=400))
 
