@@ -112,7 +112,7 @@ class CorpusFile:
 def write_corpus(
     path: Path, documents: Iterable[tuple[str, Ids]], fingerprint: bytes, n_vocab: int
 ) -> CorpusHeader:
-    """Sort documents into a corpus file, readable by its owner only; it appears whole or not at all.
+    """Sort documents into a corpus file for its owner only; it appears whole or not at all.
 
     Args:
         path: the file; one that is there is replaced. Its folder must exist.
