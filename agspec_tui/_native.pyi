@@ -92,6 +92,15 @@ class SuffixAutomaton:
         Returns:
             Position of the first token to copy; -1 if there is nothing to copy.
         """
+    def first_copy_start(self, n_wanted: int) -> int:
+        """Where the first occurrence of that suffix goes on.
+
+        While fewer than `n_wanted` tokens follow it, the next shorter suffix with an earlier first
+        occurrence takes its place, down to the shortest that is not empty.
+
+        Returns:
+            Position of the first token to copy; -1 without a match.
+        """
     def occurrences(self, ids: npt.NDArray[np.int32]) -> tuple[int, int, int]:
         """How often a substring occurs, and the positions of its first and its last end.
 

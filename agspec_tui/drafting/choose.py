@@ -3,6 +3,11 @@
 from collections.abc import Callable
 
 from agspec_tui.drafting.agspec import Agspec, StaticCorpus
+from agspec_tui.drafting.baselines.llama_ngram_map_k import LlamaNgramMapK
+from agspec_tui.drafting.baselines.llama_ngram_mod import LlamaNgramMod
+from agspec_tui.drafting.baselines.llama_ngram_simple import LlamaNgramSimple
+from agspec_tui.drafting.baselines.pld import Pld
+from agspec_tui.drafting.baselines.sam import Sam
 from agspec_tui.drafting.plain import Plain
 from agspec_tui.drafting.session_corpus import SessionCorpus
 from agspec_tui.drafting.types import Drafter
@@ -11,6 +16,11 @@ from agspec_tui.errors import DraftError
 _MAKERS: dict[str, Callable[[StaticCorpus | None], Drafter]] = {
     "none": lambda static: Plain(),
     "agspec-sam": lambda static: Agspec("agspec-sam", SessionCorpus, static),
+    "pld": lambda static: Pld(),
+    "sam": Sam,
+    "llama-ngram-simple": lambda static: LlamaNgramSimple(),
+    "llama-ngram-map-k": lambda static: LlamaNgramMapK(),
+    "llama-ngram-mod": lambda static: LlamaNgramMod(),
 }
 
 NAMES = tuple(_MAKERS)

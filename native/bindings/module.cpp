@@ -103,6 +103,18 @@ agspec::Position copy_start(SuffixAutomaton& automaton, std::int32_t visit_cap) 
   return automaton.most_frequent_group(automaton.match_state(), visit_cap);
 }
 
+// Climbs suffix links from the match, but not to the root, while its first occurrence is followed by
+// fewer tokens than wanted.
+agspec::Position first_copy_start(const SuffixAutomaton& automaton, std::int32_t n_wanted) {
+  agspec::StateId state = automaton.match_state();
+  if (state == agspec::kRoot) return agspec::kNoPosition;
+  while (automaton.link(state) != agspec::kRoot &&
+         automaton.n_tokens() - 1 - automaton.first_end(state) < n_wanted) {
+    state = automaton.link(state);
+  }
+  return automaton.first_end(state) + 1;
+}
+
 py::tuple to_python(const agspec::Draft& draft) {
   py::list ids(draft.ids.size());
   for (std::size_t i = 0; i < draft.ids.size(); ++i) ids[i] = draft.ids[i];
@@ -120,6 +132,7 @@ void bind_automaton(py::module_& m) {
       .def_property_readonly("memory_bytes", &SuffixAutomaton::memory_bytes)
       .def("match_length", &SuffixAutomaton::match_length)
       .def("copy_start", &copy_start, py::arg("visit_cap") = agspec::kVisitCap)
+      .def("first_copy_start", &first_copy_start, py::arg("n_wanted"))
       .def("occurrences", &occurrences, py::arg("ids").noconvert())
       .def("check_integrity", &SuffixAutomaton::check_integrity);
 }

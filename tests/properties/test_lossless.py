@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agspec_tui.commands import Generate, Message
-from agspec_tui.drafting.choose import make_drafter
+from agspec_tui.drafting.choose import NAMES, make_drafter
 from agspec_tui.drafting.types import Draft, Drafter, Match
 from agspec_tui.engine.loop import Decoder
 from agspec_tui.errors import EngineError
@@ -13,6 +13,7 @@ from agspec_tui.events import EngineEvent, GenerationFinished, StepCommitted
 from agspec_tui.policy.agspec import AgSpec
 from agspec_tui.policy.fixed import Fixed
 from agspec_tui.policy.off import Off
+from agspec_tui.policy.own import Own
 from agspec_tui.policy.types import Policy
 from tests.engine.ngram_backend import EOG, N_VOCAB, NgramBackend
 from tests.reference.naive_drafter import NaiveDrafter
@@ -48,7 +49,7 @@ def policy_of(name: str, k: int) -> Policy:
             return Off()
         case "fixed":
             return Fixed(k)
-    return AgSpec(cap=k)
+    return Own() if name == "own" else AgSpec(cap=k)
 
 
 def say(
@@ -70,8 +71,8 @@ def plain(seed: int, texts: Sequence[str], **more: int) -> GenerationFinished:
     return say(decoder, events, texts, **more)
 
 
-DRAFTERS = st.sampled_from(["agspec-sam", "naive", "garbage"])
-POLICIES = st.sampled_from(["fixed", "agspec"])
+DRAFTERS = st.sampled_from([*NAMES, "naive", "garbage"])
+POLICIES = st.sampled_from(["fixed", "agspec", "own"])
 TEXTS = st.lists(st.text("abcdef \n", max_size=30), min_size=1, max_size=3)
 
 

@@ -1,0 +1,111 @@
+"""The text of the decoding context: prompt and output of the present call, in one array."""
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+
+import numpy as np
+import numpy.typing as npt
+
+from agspec_tui.drafting.types import Piece
+from agspec_tui.errors import DraftError
+
+Tokens = npt.NDArray[np.int32]
+
+_FIRST_CAPACITY = 1024
+_BAD_IDS = "token ids must be whole numbers from 0 to 2147483647"
+
+
+class ContextText:
+    """The token ids of a context, and the prompt piece that every position belongs to."""
+
+    def __init__(self) -> None:
+        """Make an empty one."""
+        self._buffer = np.empty(_FIRST_CAPACITY, dtype=np.int32)
+        self._n_tokens = 0
+        self._labels: list[str] = []
+        self._starts: list[int] = []
+        self.n_prompt = 0
+        """Tokens of the prompt."""
+
+    def __len__(self) -> int:
+        """Tokens of the context."""
+        return self._n_tokens
+
+    @property
+    def ids(self) -> Tokens:
+        """The token ids, shape (len(self),); a view that is good until the text changes."""
+        return self._buffer[: self._n_tokens]
+
+    def begin(self, pieces: Sequence[Piece]) -> int:
+        """A prompt takes the place of the context.
+
+        Returns:
+            How many leading tokens of the old context are still there.
+
+        Raises:
+            DraftError: a token id is out of its range; nothing has changed then.
+        """
+        arrays = [token_array(piece.ids) for piece in pieces]
+        prompt = np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int32)
+        n_kept = n_shared(self.ids, prompt)
+        self._n_tokens = n_kept
+        self._append(prompt[n_kept:])
+        self.n_prompt = len(prompt)
+        self._labels = [piece.label for piece in pieces]
+        self._starts = list(accumulate((len(ids) for ids in arrays[:-1]), initial=0))
+        return n_kept
+
+    def feed(self, ids: Sequence[int]) -> Tokens:
+        """Append committed tokens and return them, shape (len(ids),).
+
+        Raises:
+            DraftError: a token id is out of its range; nothing has changed then.
+        """
+        tokens = token_array(ids)
+        self._append(tokens)
+        return tokens
+
+    def _append(self, tokens: Tokens) -> None:
+        end = self._n_tokens + len(tokens)
+        if end > len(self._buffer):
+            grown = np.empty(max(end, 2 * len(self._buffer)), dtype=np.int32)
+            grown[: self._n_tokens] = self.ids
+            self._buffer = grown
+        self._buffer[self._n_tokens : end] = tokens
+        self._n_tokens = end
+
+    def place(self, position: int) -> tuple[str, int]:
+        """Label of the piece that holds a position, and the offset in it, in tokens.
+
+        Committed tokens go on with the last piece.
+        """
+        piece = bisect_right(self._starts, position) - 1
+        if piece < 0:  # fed without a prompt
+            return "context", position
+        return self._labels[piece], position - self._starts[piece]
+
+
+def token_array(ids: Sequence[int]) -> Tokens:
+    """Checked token ids, shape (len(ids),).
+
+    Raises:
+        DraftError: one of them is negative, or no 32-bit integer.
+    """
+    if not len(ids):
+        return np.empty(0, dtype=np.int32)
+    try:
+        tokens = np.frombuffer(array("i", ids), dtype=np.int32)
+    except (TypeError, OverflowError) as error:
+        raise DraftError(_BAD_IDS) from error
+    if tokens.min() < 0:
+        raise DraftError(_BAD_IDS)
+    return tokens
+
+
+def n_shared(a: Tokens, b: Tokens) -> int:
+    """How many leading tokens are equal."""
+    limit = min(len(a), len(b))
+    differs = a[:limit] != b[:limit]
+    return int(differs.argmax()) if differs.any() else limit
