@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from agspec_tui.drafting.token_ids import checked
 from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Match, Piece, Views
 from agspec_tui.drafting.workspace_corpus import WorkspaceCorpus
 
@@ -83,16 +84,27 @@ class Agspec:
         self._static = static
 
     def begin(self, sequence: str, pieces: Sequence[Piece]) -> None:
-        """Index what is new in the prompt; its last piece begins the context of the others."""
+        """Index what is new in the prompt; its last piece begins the context of the others.
+
+        Raises:
+            DraftError: a token id is negative, or no 32-bit integer; nothing has changed then.
+        """
+        for piece in pieces:
+            checked(piece.ids)
         self._session.begin(sequence, pieces)
         self._workspace.begin(pieces[-1].ids)
         if self._static is not None:
             self._static.begin(pieces[-1].ids)
 
     def feed(self, ids: Sequence[int]) -> None:
-        """Append committed tokens to the session corpus and match them in the others."""
+        """Append committed tokens to the session corpus and match them in the others.
+
+        Raises:
+            DraftError: a token id is negative, or no 32-bit integer; nothing has changed then.
+        """
         if not ids:
             return
+        checked(ids)
         self._session.feed(ids)
         self._workspace.feed(ids)
         if self._static is not None:
@@ -126,8 +138,12 @@ class Agspec:
         """Lengths are the policy's matter; the corpora learn from what is fed."""
 
     def index(self, path: str, views: Views) -> int:
-        """Put a file's views into the workspace corpus; returns the corpus' tokens."""
-        return self._workspace.index(path, views)
+        """Put a file's views into the workspace corpus; returns the corpus' tokens.
+
+        Raises:
+            DraftError: a token id is negative, or no 32-bit integer; nothing has changed then.
+        """
+        return self._workspace.index(path, [(name, checked(ids)) for name, ids in views])
 
     def forget(self, path: str) -> None:
         """Take a file out of the workspace corpus; unknown paths are no error."""

@@ -1,20 +1,15 @@
 """The text of the decoding context: prompt and output of the present call, in one array."""
 
-from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
 import numpy as np
-import numpy.typing as npt
 
-from agspec_tui.drafting.types import Piece
-from agspec_tui.errors import DraftError
-
-Tokens = npt.NDArray[np.int32]
+from agspec_tui.drafting.token_ids import checked
+from agspec_tui.drafting.types import Ids, Piece
 
 _FIRST_CAPACITY = 1024
-_BAD_IDS = "token ids must be whole numbers from 0 to 2147483647"
 
 
 class ContextText:
@@ -27,14 +22,14 @@ class ContextText:
         self._labels: list[str] = []
         self._starts: list[int] = []
         self.n_prompt = 0
-        """Tokens of the prompt."""
+        """Ids of the prompt."""
 
     def __len__(self) -> int:
-        """Tokens of the context."""
+        """Ids of the context."""
         return self._n_tokens
 
     @property
-    def ids(self) -> Tokens:
+    def ids(self) -> Ids:
         """The token ids, shape (len(self),); a view that is good until the text changes."""
         return self._buffer[: self._n_tokens]
 
@@ -47,7 +42,7 @@ class ContextText:
         Raises:
             DraftError: a token id is out of its range; nothing has changed then.
         """
-        arrays = [token_array(piece.ids) for piece in pieces]
+        arrays = [checked(piece.ids) for piece in pieces]
         prompt = np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int32)
         n_kept = n_shared(self.ids, prompt)
         self._n_tokens = n_kept
@@ -57,17 +52,17 @@ class ContextText:
         self._starts = list(accumulate((len(ids) for ids in arrays[:-1]), initial=0))
         return n_kept
 
-    def feed(self, ids: Sequence[int]) -> Tokens:
+    def feed(self, ids: Sequence[int]) -> Ids:
         """Append committed tokens and return them, shape (len(ids),).
 
         Raises:
             DraftError: a token id is out of its range; nothing has changed then.
         """
-        tokens = token_array(ids)
+        tokens = checked(ids)
         self._append(tokens)
         return tokens
 
-    def _append(self, tokens: Tokens) -> None:
+    def _append(self, tokens: Ids) -> None:
         end = self._n_tokens + len(tokens)
         if end > len(self._buffer):
             grown = np.empty(max(end, 2 * len(self._buffer)), dtype=np.int32)
@@ -87,24 +82,7 @@ class ContextText:
         return self._labels[piece], position - self._starts[piece]
 
 
-def token_array(ids: Sequence[int]) -> Tokens:
-    """Checked token ids, shape (len(ids),).
-
-    Raises:
-        DraftError: one of them is negative, or no 32-bit integer.
-    """
-    if not len(ids):
-        return np.empty(0, dtype=np.int32)
-    try:
-        tokens = np.frombuffer(array("i", ids), dtype=np.int32)
-    except (TypeError, OverflowError) as error:
-        raise DraftError(_BAD_IDS) from error
-    if tokens.min() < 0:
-        raise DraftError(_BAD_IDS)
-    return tokens
-
-
-def n_shared(a: Tokens, b: Tokens) -> int:
+def n_shared(a: Ids, b: Ids) -> int:
     """How many leading tokens are equal."""
     limit = min(len(a), len(b))
     differs = a[:limit] != b[:limit]

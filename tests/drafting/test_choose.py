@@ -83,8 +83,8 @@ def test_sequences_take_turns(name):
     drafter.feed(RUN[:60:-1])
     assert drafter.draft(drafter.match(), 5).ids == RUN[60:55:-1]
     drafter.begin("coder", [Piece("user", RUN + RUN + (9,)), Piece("reply", (8,))])
-    drafter.feed(RUN[:30])
-    assert drafter.draft(drafter.match(), 5).ids == RUN[30:35]
+    drafter.feed((7, *RUN[:29]))
+    assert drafter.draft(drafter.match(), 5).ids == RUN[29:34]
 
 
 @pytest.mark.parametrize("bad", [-1, 2**31, -(2**40), 1.5, "7"])
@@ -97,6 +97,9 @@ def test_what_is_no_token_id_is_refused_and_changes_nothing(name, bad):
     assert drafter.draft(drafter.match(), 9) == untouched.draft(untouched.match(), 9)
     with pytest.raises(DraftError, match="token ids must be"):
         drafter.begin("coder", [Piece("user", (5, bad))])
+    if drafter.index("a.py", [("raw", (5, 6))]):
+        with pytest.raises(DraftError, match="token ids must be"):
+            drafter.index("b.py", [("raw", (5, bad))])
 
 
 def test_drafters_with_a_length_rule_of_their_own_keep_it():

@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from itertools import chain
 
 import pytest
 from hypothesis import given, settings
@@ -27,7 +28,7 @@ def blocks(n_blocks, size):
         lambda number: [7 * number + i % (5 + number) for i in range(size + number)]
     )
     stray = st.integers(0, 3).map(lambda token: [token])
-    return st.lists(st.one_of(block, block, stray), max_size=7).map(lambda parts: sum(parts, []))
+    return st.lists(st.one_of(block, block, stray), max_size=7).map(lambda parts: [*chain(*parts)])
 
 
 def sessions(texts):

@@ -22,9 +22,7 @@ def pld(text, n_prompt=0):
 def sam(text, n_prompt=0):
     """(match length, draft) of SAM-Decoding's context automaton."""
     n = len(text)
-    length = next(
-        (m for m in range(n - 1, 0, -1) if len(occurrences(text, text[n - m :])) > 1), 0
-    )
+    length = next((m for m in range(n - 1, 0, -1) if len(occurrences(text, text[n - m :])) > 1), 0)
     if length == 0:
         return NOTHING
     n_wanted = min(59, 4 * length)

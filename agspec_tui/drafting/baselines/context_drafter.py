@@ -15,7 +15,7 @@ class Copy:
     """A stretch of the context to propose."""
 
     length: int
-    """Tokens of the match that it follows."""
+    """Ids of the match that it follows."""
     start: int
     """Position of its first token in the context."""
     n_tokens: int

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from agspec_tui.drafting.baselines.context_drafter import ContextDrafter, Copy
-from agspec_tui.drafting.context_text import ContextText, Tokens
-from agspec_tui.drafting.types import Piece
+from agspec_tui.drafting.context_text import ContextText
+from agspec_tui.drafting.types import Ids, Piece
 
 _N_MATCH = 12
 _N_MOST = 48
@@ -49,9 +49,9 @@ class _Sequence:
     key_of: dict[bytes, _Key] = field(default_factory=dict)
     """The first of `keys` whose position holds these tokens now."""
     n_begin: int = 0
-    """Tokens of the last prompt."""
+    """Ids of the last prompt."""
     n_checked: int = 0
-    """Tokens before the newest one when a draft was last looked for."""
+    """Ids before the newest one when a draft was last looked for."""
     used: _Key | None = None
     """What the present draft was copied from."""
 
@@ -145,7 +145,7 @@ class LlamaNgramMapK(ContextDrafter):
         n_tokens = min(_N_MOST, key.n_most)
         return Copy(_N_MATCH, position + _N_MATCH, n_tokens) if n_tokens else None
 
-    def _locate(self, newest: Tokens, n_before: int) -> int:
+    def _locate(self, newest: Ids, n_before: int) -> int:
         """Position of an earlier occurrence of the last 12 tokens; 0 for none."""
         now = self._now
         known = int(now.position_of[_hash(newest.tolist()) % _N_SLOTS])
@@ -154,7 +154,7 @@ class LlamaNgramMapK(ContextDrafter):
         found = self._scan(newest, now.indexed_to, now.n_begin - _REACH)
         return found or self._scan(newest, max(now.indexed_to, now.n_begin), n_before - _REACH)
 
-    def _scan(self, newest: Tokens, after: int, last: int) -> int:
+    def _scan(self, newest: Ids, after: int, last: int) -> int:
         """The last occurrence that begins behind `after` and not behind `last`; 0 for none."""
         if last - after <= _FEW:
             gram = newest.tobytes()

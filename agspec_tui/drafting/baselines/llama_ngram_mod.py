@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from agspec_tui.drafting.baselines.context_drafter import ContextOnly
-from agspec_tui.drafting.context_text import ContextText, Tokens
-from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Match, Piece
+from agspec_tui.drafting.context_text import ContextText
+from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Ids, Match, Piece
 
 _N_MATCH = 24
 _N_LEAST = 48
 _N_MOST = 64
 _CHUNK = 32
-"""Tokens of output after which the table is brought up to date."""
+"""Ids of output after which the table is brought up to date."""
 _N_SLOTS = 1 << 22
 _FULLEST = 0.25
 """Share of used slots above which the table is emptied."""
@@ -37,7 +37,7 @@ class _Table:
         self.next.fill(_EMPTY)
         self.n_used = 0
 
-    def add(self, ids: Tokens) -> None:
+    def add(self, ids: Ids) -> None:
         """Put in every run of 24 tokens and the one behind it, in the order of the text."""
         n_runs = len(ids) - _N_MATCH
         if n_runs < 1:
@@ -73,7 +73,7 @@ class _Sequence:
     n_added: int = 0
     """Position in its context up to which runs are in the table."""
     n_drafted: int = 0
-    """Tokens of the last draft, before the engine cut it."""
+    """Ids of the last draft, before the engine cut it."""
     n_low: int = 0
     """Drafts of low acceptance since the last better one."""
 

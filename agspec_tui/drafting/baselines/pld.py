@@ -5,7 +5,7 @@ from agspec_tui.drafting.baselines.context_drafter import ContextDrafter, Copy
 _SIZES = (3, 2, 1)
 """Lengths of the suffix that are tried, in this order."""
 _N_DRAFT = 10
-"""Tokens proposed, always all of them."""
+"""Ids proposed, always all of them."""
 
 
 class Pld(ContextDrafter):
@@ -22,7 +22,7 @@ class Pld(ContextDrafter):
     def __init__(self) -> None:
         """Make one with an empty context."""
         super().__init__()
-        # Tokens to the position where they occur first. Entries are made in the order of the text,
+        # Ids to the position where they occur first. Entries are made in the order of the text,
         # so that cutting its end takes the last entries back out.
         self._first: dict[int, dict[tuple[int, ...], int]] = {size: {} for size in _SIZES}
         self._n_indexed = 0

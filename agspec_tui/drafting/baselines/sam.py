@@ -8,7 +8,7 @@ from agspec_tui.drafting.baselines.context_drafter import CONTEXT, ContextDrafte
 from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Match, Piece
 
 _STATIC_BIAS = 5
-"""Tokens that a static match is counted shorter by; ties go to the context."""
+"""Ids that a static match is counted shorter by; ties go to the context."""
 _FACTOR = 4
 """Most tokens proposed for each token of the match."""
 _N_MOST = 59
