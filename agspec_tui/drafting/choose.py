@@ -26,7 +26,10 @@ _MAKERS: dict[str, Callable[[StaticCorpus | None], Drafter]] = {
 NAMES = tuple(_MAKERS)
 """Drafters by their names on the command line."""
 
-_SCALED = frozenset({"none", "agspec-sam", "agspec-suffix"})
+MODEL_NAMES = ("draft-model", "agspec-sam+draft-model")
+"""Drafters with a smaller model, which the engine makes, since it runs models."""
+
+_SCALED = frozenset({"none", "agspec-sam", "agspec-suffix", "agspec-sam+draft-model"})
 """Drafters whose draft length is the policy's matter."""
 
 
@@ -38,9 +41,11 @@ def make_drafter(name: str, static: StaticCorpus | None = None) -> Drafter:
         static: the global corpus, for the drafters that use one; it serves one drafter at a time.
 
     Raises:
-        DraftError: the name is unknown.
+        DraftError: the name is unknown, or that of a drafter with a smaller model.
     """
     require_drafter(name)
+    if name in MODEL_NAMES:
+        raise DraftError(f"{name} needs a draft model", "name one with draft_model")
     return _MAKERS[name](static)
 
 
@@ -50,8 +55,9 @@ def require_drafter(name: str) -> None:
     Raises:
         DraftError: the name is unknown.
     """
-    if name not in NAMES:
-        raise DraftError(f"unknown drafter {name!r}", f"choose one of {', '.join(NAMES)}")
+    known = (*NAMES, *MODEL_NAMES)
+    if name not in known:
+        raise DraftError(f"unknown drafter {name!r}", f"choose one of {', '.join(known)}")
 
 
 def default_policy(name: str) -> str:

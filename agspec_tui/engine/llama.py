@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import llama_cpp
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import psutil
@@ -31,20 +32,29 @@ _TEMPLATE_BUFFER = 1 << 20
 class LlamaBackend:
     """One model, one context, several sequences in one cache."""
 
-    def __init__(self, load: LoadModel) -> None:
+    def __init__(self, load: LoadModel, beside: "LlamaBackend | None" = None) -> None:
         """Load the model and make the context.
+
+        Args:
+            load: what to load, and how.
+            beside: for a draft model, its target: an abort of the target aborts it too, its context
+                is no longer than it was trained for, and it is not probed, since its outputs are
+                only proposals.
 
         Raises:
             EngineError: the file cannot be loaded, or the context does not fit into memory.
         """
         llama_cpp.llama_log_set(_log_callback, ctypes.c_void_p(0))
         llama_cpp.llama_backend_init()
-        self._flag = CancelFlag()
+        self._flag: CancelFlag = beside._flag if beside else CancelFlag()
         on_gpu = bool(llama_cpp.llama_supports_gpu_offload()) and load.n_gpu_layers != 0
         self.n_threads = load.n_threads or _default_threads()
         self.device = "GPU" if on_gpu else f"CPU, {self.n_threads} threads"
         self._model = _load_model(load, on_gpu=on_gpu)
         self._vocab = llama_cpp.llama_model_get_vocab(self._model)
+        if beside:
+            n_trained = int(llama_cpp.llama_model_n_ctx_train(self._model))
+            load = msgspec.structs.replace(load, n_ctx=min(load.n_ctx, n_trained or load.n_ctx))
         self._context = self._make_context(load, on_gpu=on_gpu)
         self._memory = llama_cpp.llama_get_memory(self._context)
         self.n_ctx = int(llama_cpp.llama_n_ctx(self._context))
@@ -58,7 +68,7 @@ class LlamaBackend:
         self._flags = _view(self._batch.logits, load.n_batch)
         _view(self._batch.n_seq_id, load.n_batch)[:] = 1
         self._slot = -1
-        self.n_exact = 0 if on_gpu else probe_exact(self)
+        self.n_exact = 0 if on_gpu or beside else probe_exact(self)
 
     def _make_context(self, load: LoadModel, *, on_gpu: bool) -> object:
         params = llama_cpp.llama_context_default_params()

@@ -1,0 +1,111 @@
+"""From the settings to a drafter, those with a smaller model in this process included."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from agspec_tui.commands import ConfigureDrafting, LoadModel
+from agspec_tui.drafting.chain import Chain
+from agspec_tui.drafting.choose import MODEL_NAMES, make_drafter, require_drafter
+from agspec_tui.drafting.types import Drafter
+from agspec_tui.engine.model_drafter import ModelDrafter
+from agspec_tui.engine.types import Backend
+from agspec_tui.errors import DraftError, EngineError
+
+MAX_VOCAB_DIFFERENCE = 128
+"""Vocabularies of one family are padded to different sizes; llama.cpp allows for as much."""
+_HINT = "choose a smaller model of the target's family"
+
+
+class DrafterMaker:
+    """Makes drafters for one loaded target; keeps the draft model loaded while methods alternate.
+
+    A draft model is loaded when a drafter first needs it, and freed when another one is named.
+    """
+
+    def __init__(self, target: Backend, load: LoadModel) -> None:
+        """Make drafters for a target that was loaded as `load` says."""
+        self._target = target
+        self._load = load
+        self._path = ""
+        self._model: ModelDrafter | None = None
+
+    def make(
+        self, settings: ConfigureDrafting, retrieval: Callable[[str], Drafter] = make_drafter
+    ) -> Drafter:
+        """Make the drafter that the settings name, with empty corpora.
+
+        Args:
+            settings: the drafter's name and, where it needs one, the draft model's file.
+            retrieval: makes the drafters that need no model, alone or as the first of a chain.
+
+        Raises:
+            DraftError: the name is unknown, no draft model is named, it cannot be loaded, or its
+                vocabulary is not the target's.
+        """
+        name = settings.drafter
+        require_drafter(name)
+        if name not in MODEL_NAMES:
+            return retrieval(name)
+        model = self._draft_model(settings)
+        if name == ModelDrafter.name:
+            return model
+        return Chain(name, retrieval(name.removesuffix(f"+{ModelDrafter.name}")), model)
+
+    def close(self) -> None:
+        """Free the draft model, if one is loaded."""
+        if self._model is not None:
+            self._model.close()
+        self._model, self._path = None, ""
+
+    def _draft_model(self, settings: ConfigureDrafting) -> ModelDrafter:
+        path = settings.draft_model
+        if not path:
+            raise DraftError(f"the drafter {settings.drafter} needs a draft model", _HINT)
+        if self._model is None or path != self._path:
+            model = self._open(path)
+            self.close()
+            self._model, self._path = model, path
+        return self._model
+
+    def _open(self, path: str) -> ModelDrafter:
+        name = Path(path).stem
+        # Loaded here and not above: other drafters must be made where llama.cpp does not run.
+        from agspec_tui.engine.llama import LlamaBackend
+
+        load = msgspec.structs.replace(
+            self._load, path=path, name=name, n_threads=self._target.n_threads
+        )
+        beside = self._target if isinstance(self._target, LlamaBackend) else None
+        try:
+            backend = LlamaBackend(load, beside)
+        except EngineError as error:
+            raise DraftError(f"the draft model: {error.message}", error.hint) from error
+        try:
+            require_same_vocabulary(self._target, backend, name)
+        except DraftError:
+            backend.close()
+            raise
+        return ModelDrafter(backend, name, self._target.n_vocab, n_slots=load.n_seq_max)
+
+
+def require_same_vocabulary(target: Backend, draft: Backend, name: str) -> None:
+    """Compare two vocabularies: their sizes, then the text of every token.
+
+    The rule is llama.cpp's (`common_speculative_are_compatible`): padding at the end may differ.
+
+    Raises:
+        DraftError: they differ.
+    """
+    if abs(target.n_vocab - draft.n_vocab) > MAX_VOCAB_DIFFERENCE:
+        raise DraftError(
+            f"{name} has another vocabulary than the target:"
+            f" {draft.n_vocab} tokens, not {target.n_vocab}",
+            _HINT,
+        )
+    for token in range(min(target.n_vocab, draft.n_vocab)):
+        if target.detokenize([token]) != draft.detokenize([token]):
+            raise DraftError(
+                f"{name} has another vocabulary than the target: token {token} differs", _HINT
+            )
