@@ -121,7 +121,7 @@ class GenerationFinished(EventRoot, frozen=True, kw_only=True):
     n_accepted: int
     """ΣA."""
     prefill_s: float
-    """Seconds of reading the prompt."""
+    """Seconds of reading the prompt, by the drafter too."""
     decode_s: float
     """Seconds of decoding."""
     alpha: float

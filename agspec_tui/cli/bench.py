@@ -37,15 +37,27 @@ from agspec_tui.session.loading import plan_load
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A TOML file of prompts instead of the built-in ones.",
 )
+@click.option(
+    "--draft-model",
+    metavar="NAME|PATH",
+    help="A smaller model, for the methods that use one.",
+)
 @click.option("--repeat", default=1, show_default=True, type=click.IntRange(1), help="Rounds.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the report to FILE; - is stdout.")
 def bench(
-    model: str | None, methods: str, prompts: Path | None, repeat: int, json_file: str | None
+    model: str | None,
+    methods: str,
+    prompts: Path | None,
+    draft_model: str | None,
+    repeat: int,
+    json_file: str | None,
 ) -> int:
     """Decode the same prompts with each method, interleaved, and compare them."""
     config = load_config()
     if model is not None:
         config = msgspec.structs.replace(config, model=model)
+    if draft_model is not None:
+        config = msgspec.structs.replace(config, draft_model=draft_model)
     chosen = parse_methods(methods, config)
     texts = read_prompts(prompts)
     load = plan_load(config)

@@ -1,4 +1,4 @@
-"""The target on llama.cpp, through llama-cpp-python's low-level API; the only file that imports it.
+"""The target on llama.cpp, through llama-cpp-python's low-level API.
 
 The high-level `Llama` class is not used: its `draft_model` hook breaks past n_batch or needs
 n_ctx × n_vocab floats, ignores a failed cache removal, and its chat completion tokenises file

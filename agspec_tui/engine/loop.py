@@ -71,9 +71,9 @@ class Decoder:
         read = started
         try:
             self._prefill(command, sequence, ids, n_reused, cancelled)
-            read = time.perf_counter()
             if command.drafting:
                 self.drafter.begin(command.sequence, pieces)
+            read = time.perf_counter()
             newest = ids[-1]
             while not reply.stop_reason:
                 newest = self._step(command, sequence, reply, chooser, newest)

@@ -92,7 +92,7 @@ class ModelDrafter:
         self._context = [token for piece in pieces for token in piece.ids]
         self._n_begun += 1
         self._sequence = self._table.take(sequence, self._n_begun)
-        if not self.off:
+        if self._context and not self.off:
             self._guarded(self._read_prompt, None)
 
     def feed(self, ids: Sequence[int]) -> None:

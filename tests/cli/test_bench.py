@@ -2,11 +2,15 @@ import json
 import subprocess
 import sys
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 from agspec_tui.cli.bench import bench
-from agspec_tui.errors import AgspecError, UsageError
+from agspec_tui.config import Config
+from agspec_tui.errors import AgspecError, DraftError, ModelError, UsageError
+from agspec_tui.session.loading import plan_drafting
+from tests.models import ggufs
 
 FILE = "def double(x):\n    return x + x\n\n\ndef triple(x):\n    return x + x + x\n"
 
@@ -107,6 +111,47 @@ def test_an_unknown_drafter_is_refused_before_anything_is_loaded(one_prompt, scr
     assert done.returncode == 2
     assert len(done.stderr.strip().splitlines()) == 1
     assert "agspec-sam" in done.stderr
+
+
+@pytest.mark.parametrize("method", ["draft-model", "agspec-sam+draft-model"])
+def test_a_drafter_with_a_smaller_model_is_refused_without_one(one_prompt, scripted, method):
+    with pytest.raises(DraftError, match="needs a draft model") as refused:
+        run("--model", scripted(1), "--prompts", one_prompt, "--methods", f"none,{method}")
+    assert "--draft-model" in refused.value.hint
+    assert "draft_model" in refused.value.hint
+
+
+def test_a_draft_model_must_exist_and_be_no_script(one_prompt, scripted, smollm2):
+    args = ("--model", smollm2, "--prompts", one_prompt, "--methods", "draft-model")
+    with pytest.raises(ModelError, match="does not exist"):
+        run(*args, "--draft-model", "missing.gguf")
+    with pytest.raises(DraftError, match="a script neither drafts"):
+        run(*args, "--draft-model", scripted(1))
+
+
+def test_a_draft_model_with_another_vocabulary_is_refused_before_anything_is_loaded(
+    one_prompt, smollm2, tmp_path
+):
+    small = tmp_path / "small.gguf"
+    small.write_bytes(ggufs.gguf(list(ggufs.model_pairs().values())))
+    with pytest.raises(DraftError, match="cannot draft for") as refused:
+        run(
+            *("--model", smollm2, "--prompts", one_prompt),
+            *("--methods", "draft-model", "--draft-model", small),
+        )
+    assert "small" in refused.value.message
+    assert "3 tokens, not 49152" in refused.value.message
+
+
+def test_the_draft_model_may_come_from_the_configuration(smollm2):
+    settings = Config(
+        model=str(smollm2), n_ctx=1024, drafter="draft-model", draft_model=str(smollm2)
+    )
+    drafting = plan_drafting(settings)
+    assert (drafting.draft_model, drafting.policy) == (str(smollm2), "own")
+    # A method that uses none does not ask for it.
+    plain = plan_drafting(msgspec.structs.replace(settings, drafter="none", draft_model="no.gguf"))
+    assert plain.draft_model == ""
 
 
 @pytest.mark.parametrize("content", ["not toml [", "prompt = []", '[[prompt]]\nkind = "x"\n'])

@@ -1,6 +1,6 @@
 import pytest
 
-from agspec_tui.drafting.choose import NAMES, default_policy, make_drafter
+from agspec_tui.drafting.choose import MODEL_NAMES, NAMES, default_policy, make_drafter
 from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Match, Piece
 from agspec_tui.errors import DraftError
 
@@ -111,7 +111,7 @@ def test_drafters_with_a_length_rule_of_their_own_keep_it():
 def test_an_unknown_name_is_refused_with_the_known_ones():
     with pytest.raises(DraftError, match="unknown drafter 'magic'") as caught:
         make_drafter("magic")
-    assert all(name in caught.value.hint for name in NAMES)
+    assert all(name in caught.value.hint for name in (*NAMES, *MODEL_NAMES))
 
 
 def test_plain_decoding_never_drafts():
@@ -121,3 +121,12 @@ def test_plain_decoding_never_drafts():
     assert plain.match() == NO_MATCH
     assert plain.draft(Match(2, "session"), 8) == NO_DRAFT
     assert plain.index("a.py", [("raw", (1, 2))]) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "policy"), [("draft-model", "own"), ("agspec-sam+draft-model", "agspec")]
+)
+def test_a_drafter_with_a_smaller_model_is_known_and_made_by_the_engine(name, policy):
+    assert default_policy(name) == policy
+    with pytest.raises(DraftError, match="needs a draft model"):
+        make_drafter(name)

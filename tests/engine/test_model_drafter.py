@@ -64,7 +64,7 @@ def test_a_model_that_drafts_for_itself_is_always_right():
 @pytest.mark.parametrize("policy", [Own, AgSpec])
 def test_a_model_that_is_often_wrong_changes_no_token(seed, policy):
     plain, _ = say(NgramBackend(7), make_drafter("none"), Off())
-    backend, drafter = small(seed)
+    _backend, drafter = small(seed)
     drafted, steps = say(NgramBackend(7), drafter, policy())
     assert (drafted.ids, drafted.stop_reason) == (plain.ids, plain.stop_reason)
     assert max((step.n_drafted for step in steps), default=0) <= N_MAX
@@ -73,7 +73,7 @@ def test_a_model_that_is_often_wrong_changes_no_token(seed, policy):
 
 @pytest.mark.parametrize("k", [0, 1, 2, 3, 50])
 def test_a_draft_is_what_the_small_model_says_next_up_to_its_own_length(k):
-    backend, drafter = small(eog=False)
+    _backend, drafter = small(eog=False)
     drafter.begin("a", prompt(1, 2, 3, 4))
     assert drafter.match() == Match(N_MAX, MODEL)
     draft = drafter.draft(drafter.match(), k)
@@ -133,7 +133,7 @@ def test_sequences_share_the_small_context_and_the_oldest_makes_room():
 
 def test_an_end_of_generation_token_ends_a_draft():
     for seed in range(40):
-        backend, drafter = small(seed)
+        _backend, drafter = small(seed)
         drafter.begin("a", prompt(1, 2, 3))
         for _ in range(30):
             draft = drafter.draft(drafter.match(), 3)
@@ -178,7 +178,7 @@ def test_a_prompt_beyond_its_context_is_decoded_without_drafts_and_the_next_one_
 
 def test_a_reply_that_outgrows_its_context_goes_on_without_drafts():
     target = NgramBackend(7, n_ctx=512, eog=False)
-    backend, drafter = small(n_ctx=96, eog=False)
+    _backend, drafter = small(n_ctx=96, eog=False)
     finished, steps = say(target, drafter, Own(), text="ab", max_tokens=200)
     assert finished.n_tokens == 200
     assert steps[1].n_drafted > 0
@@ -187,7 +187,7 @@ def test_a_reply_that_outgrows_its_context_goes_on_without_drafts():
 
 
 def test_a_cache_that_cannot_be_rolled_back_ends_drafting_and_says_so():
-    backend, drafter = small(1, can_trim=False)
+    _backend, drafter = small(1, can_trim=False)
     plain, _ = say(NgramBackend(7), make_drafter("none"), Off())
     drafted, _ = say(NgramBackend(7), drafter, Own())
     assert drafted.ids == plain.ids
@@ -198,7 +198,7 @@ def test_a_cache_that_cannot_be_rolled_back_ends_drafting_and_says_so():
 
 
 def test_tokens_that_only_one_of_them_knows_are_not_drafted_and_not_read():
-    backend, drafter = small(eog=False)
+    _backend, drafter = small(eog=False)
     drafter.begin("a", prompt(1, 2, N_VOCAB, 3))
     assert "does not know" in drafter.off
     narrow = ModelDrafter(NgramBackend(7, eog=False), "small", 1)
@@ -222,6 +222,8 @@ def test_a_cancel_inside_the_small_model_leaves_it_in_step(at):
 
 def test_nothing_is_drafted_before_a_prompt_or_after_it_is_closed():
     _, drafter = small()
+    assert drafter.match() == NO_MATCH
+    drafter.begin("a", [Piece("reply", ())])
     assert drafter.match() == NO_MATCH
     assert drafter.draft(Match(3, MODEL), 3) == NO_DRAFT
     drafter.begin("a", prompt(1, 2))
@@ -355,7 +357,7 @@ def test_a_file_that_is_no_model_is_refused_and_the_loaded_one_still_drafts(
     model = maker.make(ConfigureDrafting(drafter="draft-model", draft_model=str(smollm2)))
     path = tmp_path / "no.gguf"
     path.write_bytes(b"GGUF" + bytes(64))
-    with pytest.raises(DraftError, match="the draft model: .* could not be loaded"):
+    with pytest.raises(DraftError, match=r"the draft model: .* could not be loaded"):
         maker.make(ConfigureDrafting(drafter="draft-model", draft_model=str(path)))
     model.begin("a", prompt(1, 2, 3))
     assert model.draft(model.match(), 2).ids

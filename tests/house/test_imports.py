@@ -7,7 +7,7 @@ import pytest
 
 from tests.house.sources import module_name, package_python
 
-LOADS_LLAMA = {"agspec_tui.engine.llama"}
+LOADS_LLAMA = {"agspec_tui.engine.llama", "agspec_tui.engine.llama_draft_model"}
 ROOMS = ["session", "replay", "engine", "models", "forms", "drafting", "policy"]
 PROBE = """
 import importlib, sys
