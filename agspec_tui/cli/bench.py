@@ -93,7 +93,7 @@ def _show_run(run: Run) -> None:
     n_steps = max(1, finished.n_steps)
     rate = finished.n_tokens / finished.decode_s if finished.decode_s else 0.0
     print(
-        f"  {run.prompt.path:<18} {run.method:<18} {finished.n_tokens:>5} tokens"
+        f"  {run.prompt.path:<18} {run.method:<23} {finished.n_tokens:>5} tokens"
         f" {rate:>7.2f} tok/s  accept length {1 + finished.n_accepted / n_steps:.2f}"
         f"  ended by {finished.stop_reason}",
         file=sys.stderr,
@@ -105,14 +105,14 @@ def _table(report: BenchReport) -> str:
     lines = [
         f"{report.model} on {report.device}; accept length = tokens per target pass,"
         " 1.0 = plain decoding",
-        f"{'method':<22}{'kind':<12}{'tokens':>8}{'tok/s':>9}{'speed-up':>10}"
+        f"{'method':<24}{'kind':<12}{'tokens':>8}{'tok/s':>9}{'speed-up':>10}"
         f"{'accept':>8}{'rejected/step':>15}{'same ids':>10}",
     ]
     for row in report.rows:
         speedup = "–" if row.speedup is None else f"{row.speedup:.2f}×"
         equal = "–" if row.ids_equal is None else ("yes" if row.ids_equal else "NO")
         lines.append(
-            f"{row.method:<22}{row.kind:<12}{row.n_tokens:>8}{row.tok_per_s:>9.2f}{speedup:>10}"
+            f"{row.method:<24}{row.kind:<12}{row.n_tokens:>8}{row.tok_per_s:>9.2f}{speedup:>10}"
             f"{row.accept_length:>8.2f}{row.rejected_per_step:>15.2f}{equal:>10}"
         )
     return "\n".join(lines)
