@@ -295,3 +295,109 @@ class ArrayCursor:
         Returns:
             (token ids, position of the first in the text); ([], -1) if there is none.
         """
+
+@final
+class SuffixTree:
+    """All strings of at most `depth` tokens of many growing sequences, with counts.
+
+    Drafts are those of SuffixDecoding's tree (Oliaro et al., 2024; arctic-inference 0.3.0): the
+    same tokens, scores and match lengths, ties included. Match and draft share the depth. Use a
+    tree from one thread at a time.
+    """
+
+    def __init__(self, depth: int) -> None:
+        """Make an empty tree.
+
+        Raises:
+            ValueError: the depth is below 1.
+        """
+    def append(self, sequence: int, ids: npt.NDArray[np.int32]) -> None:
+        """Append tokens to a sequence, which begins with its first token.
+
+        Sequences may take turns. The time a token takes does not depend on the tree's size, and
+        depends on the depth only in periodic text.
+
+        Args:
+            sequence: its number, chosen by the caller, not negative.
+            ids: token ids, shape (n,), none of them negative.
+
+        Raises:
+            ValueError: a number is negative; nothing was appended.
+        """
+    def remove(self, sequence: int) -> None:
+        """Take a sequence out; it may begin anew. Sequences leave in any order.
+
+        Raises:
+            IndexError: there is no such sequence.
+        """
+    def compact(self) -> None:
+        """Free what removed sequences have left behind.
+
+        `remove` does so when that is more than the rest. No answer changes.
+        """
+    def draft(
+        self,
+        context: npt.NDArray[np.int32],
+        k: int,
+        factor: float = 1.0,
+        offset: float = 0.0,
+        min_prob: float = 0.1,
+    ) -> tuple[list[int], float, int, int, int]:
+        """The draft with the highest score behind a match, of whatever length.
+
+        A match of length m is a suffix of the context, not the whole of it, that occurs. Its draft
+        follows the most frequent child each time. It has at most min(k, factor · m + offset,
+        depth - m) tokens, and ends before the product of the children's shares falls below
+        `min_prob`. The score is the sum of those products. Ties go to the longest match.
+
+        Args:
+            context: token ids, shape (n,); those before the last `depth` + 1 do not matter.
+            k: most tokens.
+            factor: most tokens for each token of the match.
+            offset: added to that product.
+            min_prob: least probability of a token.
+
+        Returns:
+            (token ids, score, match length, sequence and offset of the first token where it
+            occurs last); without a draft ([], 0.0, length of the longest match, -1, 0).
+
+        Raises:
+            ValueError: a token is negative, a figure is not finite, or the factor is negative.
+        """
+    def draft_sequence(
+        self,
+        sequence: int,
+        k: int,
+        factor: float = 1.0,
+        offset: float = 0.0,
+        min_prob: float = 0.1,
+    ) -> tuple[list[int], float, int, int, int]:
+        """The same for the last `depth` tokens of a sequence, without reading them.
+
+        Raises:
+            IndexError: there is no such sequence.
+            ValueError: as for `draft`.
+        """
+    def count(self, ids: npt.NDArray[np.int32]) -> int:
+        """How often a string occurs; 0 for one longer than the depth, all tokens for the empty one."""
+    @property
+    def depth(self) -> int:
+        """Most tokens of a match and its draft together."""
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of all sequences."""
+    @property
+    def n_sequences(self) -> int:
+        """Sequences that have begun and were not removed."""
+    @property
+    def n_states(self) -> int:
+        """States of the graph that stands for the tree, the root included."""
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes taken from the allocator."""
+    def check_integrity(self) -> str:
+        """Compare every figure with one worked out the slow way; for tests.
+
+        Returns:
+            The first fault in words; empty if there is none.
+        """

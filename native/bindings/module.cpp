@@ -14,6 +14,7 @@
 #include "agspec/cursor.hpp"
 #include "agspec/suffix_array.hpp"
 #include "agspec/suffix_automaton.hpp"
+#include "agspec/suffix_tree.hpp"
 #include "agspec/suffix_sort.hpp"
 #include "agspec/verify.hpp"
 
@@ -27,6 +28,7 @@ using agspec::Cursor;
 using agspec::SessionCorpus;
 using agspec::SuffixArray;
 using agspec::SuffixAutomaton;
+using agspec::SuffixTree;
 using agspec::Token;
 using agspec::WorkspaceCorpus;
 using Tokens = py::array_t<Token, py::array::c_style>;
@@ -245,6 +247,54 @@ void bind_array(py::module_& m) {
            py::arg("visit_cap") = agspec::kArrayVisitCap);
 }
 
+py::tuple to_python(const agspec::TreeDraft& draft) {
+  py::list ids(draft.ids.size());
+  for (std::size_t i = 0; i < draft.ids.size(); ++i) ids[i] = draft.ids[i];
+  return py::make_tuple(std::move(ids), draft.score, draft.match_length, draft.place.document,
+                        draft.place.offset);
+}
+
+void bind_tree(py::module_& m) {
+  const agspec::DraftRule usual;
+  py::class_<SuffixTree>(m, "SuffixTree", py::is_final())
+      .def(py::init<std::int32_t>(), py::arg("depth"))
+      .def(
+          "append",
+          [](SuffixTree& self, std::int32_t sequence, const Tokens& ids) {
+            self.append(sequence, span_of(ids));
+          },
+          py::arg("sequence"), py::arg("ids").noconvert(),
+          py::call_guard<py::gil_scoped_release>())
+      .def("remove", &SuffixTree::remove, py::arg("sequence"),
+           py::call_guard<py::gil_scoped_release>())
+      .def("compact", &SuffixTree::compact, py::call_guard<py::gil_scoped_release>())
+      .def(
+          "draft",
+          [](SuffixTree& self, const Tokens& context, std::int32_t k, float factor, float offset,
+             float min_prob) {
+            return to_python(self.draft(span_of(context), {k, factor, offset, min_prob}));
+          },
+          py::arg("context").noconvert(), py::arg("k"), py::arg("factor") = usual.factor,
+          py::arg("offset") = usual.offset, py::arg("min_prob") = usual.min_prob)
+      .def(
+          "draft_sequence",
+          [](SuffixTree& self, std::int32_t sequence, std::int32_t k, float factor, float offset,
+             float min_prob) {
+            return to_python(self.draft_sequence(sequence, {k, factor, offset, min_prob}));
+          },
+          py::arg("sequence"), py::arg("k"), py::arg("factor") = usual.factor,
+          py::arg("offset") = usual.offset, py::arg("min_prob") = usual.min_prob)
+      .def(
+          "count", [](const SuffixTree& self, const Tokens& ids) { return self.count(span_of(ids)); },
+          py::arg("ids").noconvert())
+      .def_property_readonly("depth", &SuffixTree::depth)
+      .def_property_readonly("n_tokens", &SuffixTree::n_tokens)
+      .def_property_readonly("n_sequences", &SuffixTree::n_sequences)
+      .def_property_readonly("n_states", &SuffixTree::n_states)
+      .def_property_readonly("memory_bytes", &SuffixTree::memory_bytes)
+      .def("check_integrity", &SuffixTree::check_integrity);
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_native, m) {
@@ -254,4 +304,5 @@ PYBIND11_MODULE(_native, m) {
   bind_session(m);
   bind_workspace(m);
   bind_array(m);
+  bind_tree(m);
 }
