@@ -351,7 +351,7 @@ class SuffixTree:
         `min_prob`. The score is the sum of those products. Ties go to the longest match.
 
         Args:
-            context: token ids, shape (n,); those before the last `depth` + 1 do not matter.
+            context: token ids, shape (n,); the first and those before the last `depth` do not matter.
             k: most tokens.
             factor: most tokens for each token of the match.
             offset: added to that product.
@@ -379,7 +379,7 @@ class SuffixTree:
             ValueError: as for `draft`.
         """
     def count(self, ids: npt.NDArray[np.int32]) -> int:
-        """How often a string occurs; 0 for one longer than the depth, all tokens for the empty one."""
+        """How often a string occurs: 0 for one beyond the depth, all tokens for the empty one."""
     @property
     def depth(self) -> int:
         """Most tokens of a match and its draft together."""

@@ -4,7 +4,7 @@ Both trees read the same token streams through their Python bindings in one proc
 in turn, and are asked at the same positions. Every draft, score and match length is compared. One
 JSON object a line goes to standard output; the exit status is 1 if anything differs.
 
-    AGSPEC_PEERS=PATH python bench/native/compare_tree.py STREAM.i32 … [--depth 64] [--sizes 10000,…]
+    AGSPEC_PEERS=PATH python bench/native/compare_tree.py STREAM.i32 … [--depth 64,…] [--sizes n,…]
 
 A stream is a file of int32 token ids. AGSPEC_PEERS is an environment with arctic-inference.
 """
@@ -98,8 +98,10 @@ def compare(stream: Tokens, name: str, n: int, depth: int) -> int:
     for start in range(0, n, CHUNK):
         chunk = stream[start : min(start + CHUNK, n)]
         # A part in bulk, the rest in steps of `EVERY` tokens with a question after each.
-        parts = [chunk] if n > 10 * CHUNK and start % (10 * CHUNK) else np.split(
-            chunk, range(EVERY, len(chunk), EVERY)
+        parts = (
+            [chunk]
+            if n > 10 * CHUNK and start % (10 * CHUNK)
+            else np.split(chunk, range(EVERY, len(chunk), EVERY))
         )
         end = start
         for part in parts:

@@ -65,7 +65,7 @@ void match_and_draft_share_the_depth() {
   const auto draft = tree.draft_sequence(0, {.k = 32});
   CHECK(draft.match_length == 3);  // Three drafted after three matched.
   CHECK((draft.ids == Tokens{0, 1, 2}));
-  CHECK(draft.score == 3.0F);
+  CHECK(draft.score == 1.5F);  // The end of the text is an occurrence that nothing follows.
   CHECK(draft.place.document == 0 && draft.place.offset == 20);
   CHECK(tree.count(Tokens(text.begin(), text.begin() + 6)) == 2);
   CHECK(tree.count(Tokens(text.begin(), text.begin() + 7)) == 0);
@@ -86,7 +86,7 @@ void bad_input_is_refused_and_changes_nothing() {
   CHECK(throws<std::invalid_argument>([] { SuffixTree none(0); }));
   CHECK(throws<std::invalid_argument>([&] { append(tree, 0, {1, -1}); }));
   CHECK(throws<std::invalid_argument>([&] { append(tree, -1, {1}); }));
-  CHECK(throws<std::invalid_argument>([&] { tree.draft(Tokens{-2, 1}, kWide); }));
+  CHECK(throws<std::invalid_argument>([&] { tree.draft(Tokens{1, -2, 1}, kWide); }));
   CHECK(throws<std::invalid_argument>([&] {
     tree.draft(Tokens{1, 2}, {.k = 4, .factor = -1.0F});
   }));

@@ -1,20 +1,14 @@
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agspec_tui import _native
+from tests.properties.texts import fibonacci_word
 from tests.reference.suffix_tree import Trie
 
 
 def ids(tokens):
     return np.array(tokens, dtype=np.int32)
-
-
-def fibonacci_word(n):
-    a, b = [0], [0, 1]
-    while len(b) < n:
-        a, b = b, b + a
-    return b[:n]
 
 
 periodic = st.builds(
@@ -59,7 +53,6 @@ def play(depth, history):
     return fast, slow
 
 
-@settings(deadline=None)
 @given(depths, histories, rules, st.lists(st.integers(0, 3), max_size=30))
 def test_drafts_scores_and_match_lengths_equal_the_slow_ones(depth, history, rule, foreign):
     fast, slow = play(depth, history)
@@ -72,7 +65,6 @@ def test_drafts_scores_and_match_lengths_equal_the_slow_ones(depth, history, rul
     assert fast.check_integrity() == ""
 
 
-@settings(deadline=None)
 @given(depths, histories, rules)
 def test_the_end_of_a_sequence_is_the_context_of_its_last_depth_tokens(depth, history, rule):
     fast, slow = play(depth, history)
@@ -83,7 +75,6 @@ def test_the_end_of_a_sequence_is_the_context_of_its_last_depth_tokens(depth, hi
             assert drafted[:3] == slow.draft(text[-depth:], *rule)
 
 
-@settings(deadline=None)
 @given(depths, histories, st.lists(st.integers(0, 3), max_size=9))
 def test_counts_equal_the_slow_ones(depth, history, foreign):
     fast, slow = play(depth, history)
@@ -95,7 +86,6 @@ def test_counts_equal_the_slow_ones(depth, history, foreign):
             assert fast.count(ids(part)) == slow.node(part).count
 
 
-@settings(deadline=None)
 @given(depths, histories)
 def test_a_draft_names_the_most_recent_place_of_its_first_token(depth, history):
     fast, slow = play(depth, history)

@@ -104,7 +104,9 @@ def more(parent: Node, token: int) -> None:
     at = parent.order.index(token)
     goal = next(i for i, other in enumerate(parent.order) if count(parent, other) == child.count)
     if goal == at:
-        equals = [i for i, other in enumerate(parent.order) if count(parent, other) == child.count + 1]
+        equals = [
+            i for i, other in enumerate(parent.order) if count(parent, other) == child.count + 1
+        ]
         goal = min(equals, default=at)
     parent.order.insert(goal, parent.order.pop(at))
     child.count += 1
