@@ -351,7 +351,8 @@ class SuffixTree:
         `min_prob`. The score is the sum of those products. Ties go to the longest match.
 
         Args:
-            context: token ids, shape (n,); the first and those before the last `depth` do not matter.
+            context: token ids, shape (n,). The first does not matter, nor do those before the last
+                `depth`.
             k: most tokens.
             factor: most tokens for each token of the match.
             offset: added to that product.
