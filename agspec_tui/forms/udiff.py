@@ -4,9 +4,9 @@ from agspec_tui.commands import DocumentView
 from agspec_tui.errors import EditError
 from agspec_tui.forms.fences import fence_at, fenced_file, prepare
 from agspec_tui.forms.paths import from_line
-from agspec_tui.forms.text import lines_of, normalise
 from agspec_tui.forms.types import FileEdit
 from agspec_tui.forms.udiff_reader import Reader
+from agspec_tui.forms.views import views_of
 
 _TAGS = ("diff", "patch", "udiff")
 
@@ -48,13 +48,7 @@ class UDiff:
 
     def index_views(self, text: str) -> tuple[DocumentView, ...]:
         """`space` and `minus`: the file with each line so prefixed; then `raw`, for new lines."""
-        plain = normalise(text)
-        rows = lines_of(plain)
-        return (
-            DocumentView("space", "".join(f" {row}\n" for row in rows)),
-            DocumentView("minus", "".join(f"-{row}\n" for row in rows)),
-            DocumentView("raw", plain),
-        )
+        return views_of(self.name, text)
 
     def parse(self, reply: str, expected: tuple[str, ...] = ()) -> tuple[FileEdit, ...]:
         """Read the diffs of a reply.

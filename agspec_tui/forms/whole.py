@@ -14,8 +14,8 @@ from agspec_tui.forms.paths import (
     looks_like_path,
     settle,
 )
-from agspec_tui.forms.text import normalise
 from agspec_tui.forms.types import FileEdit
+from agspec_tui.forms.views import views_of
 
 _SHELLS_TEXT = "bash sh shell zsh fish console terminal powershell cmd bat output log"
 _SHELLS = frozenset(_SHELLS_TEXT.split())
@@ -69,7 +69,7 @@ class Whole:
 
     def index_views(self, text: str) -> tuple[DocumentView, ...]:
         """`raw`: the file itself."""
-        return (DocumentView("raw", normalise(text)),)
+        return views_of(self.name, text)
 
     def parse(self, reply: str, expected: tuple[str, ...] = ()) -> tuple[FileEdit, ...]:
         """Read the files of a reply.
