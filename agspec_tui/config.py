@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import platformdirs
@@ -41,6 +42,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """λ, the acceptance probability at which one more drafted token pays for itself."""
     min_match: int = 1
     """Shortest match that is drafted from, in tokens."""
+    watch: bool = True
+    """Follow changes that others make to files, so that drafts come from their newest text."""
+    corpus_scope: Literal["opened", "repo"] = "opened"
+    """Files that are drafted from: those an agent `opened`, or all source files of the `repo`."""
     max_turns: int = 5
     """Turns the coder gets before the task is handed back."""
     max_tokens: int = 4096

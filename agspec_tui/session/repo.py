@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 from agspec_tui.errors import ToolError, UsageError
+from agspec_tui.session.content import decoded, not_text
 
 MAX_FILE_BYTES = 256 * 1024
 """Largest file that is listed or read, in bytes."""
@@ -153,10 +154,7 @@ def list_files(repo: Path) -> tuple[str, ...]:
     Ignore files are respected. Left out are binary, secret and large files, links that lead
     outside, and names that are not UTF-8 or hold control characters.
     """
-    names = _git_files(repo)
-    if names is None:
-        names = _walked_files(repo)
-    return tuple(sorted(name for name in set(names) if _may_be_shown(repo, name)))
+    return tuple(sorted(name for name in set(list_names(repo)) if _may_be_shown(repo, name)))
 
 
 def _may_be_shown(repo: Path, name: str) -> bool:
@@ -170,6 +168,33 @@ def _may_be_shown(repo: Path, name: str) -> bool:
             return b"\0" not in file.read(_SNIFF_BYTES)
     except (OSError, ToolError):
         return False
+
+
+def list_names(repo: Path) -> tuple[str, ...]:
+    """Every file of the repository that the ignore rules leave, by name only, unsorted."""
+    names = _git_files(repo)
+    return tuple(_walked_files(repo) if names is None else names)
+
+
+def ignored_folders(repo: Path) -> frozenset[str]:
+    """Folders that the ignore rules leave out as a whole, relative to the root, outermost only.
+
+    Without version control none is named: these are the `SKIPPED_FOLDERS`.
+    """
+    if _git_root(repo) is None:
+        return frozenset()
+    arguments = ("ls-files", "-oi", "--exclude-standard", "--directory", "-z")
+    answer = _git(repo, *arguments)
+    names = _split(answer.stdout) if answer is not None and answer.returncode == 0 else []
+    return frozenset(name.rstrip("/") for name in names if name.endswith("/"))
+
+
+def git_lock(repo: Path) -> Path | None:
+    """The file that exists while git changes the work tree; None without version control."""
+    answer = _git(repo, "rev-parse", "--git-path", "index.lock")
+    if answer is None or answer.returncode != 0:
+        return None
+    return repo / os.fsdecode(answer.stdout.rstrip(b"\n"))
 
 
 def _walked_files(repo: Path) -> list[str]:
@@ -279,13 +304,7 @@ def read_text_file(repo: Path, path: str) -> str:
         data = real.read_bytes()
     except OSError as error:
         raise ToolError(f"{path}: {error.strerror}", "the file could not be read") from error
-    if b"\0" in data:
-        raise ToolError(f"{path}: binary, {len(data)} bytes; not shown", "only text is read")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ToolError(
-            f"{path}: not UTF-8 text (byte {error.start}), {len(data)} bytes; not shown",
-            "only UTF-8 text is read",
-        ) from error
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    reason = not_text(path, data)
+    if reason:
+        raise ToolError(f"{path}: {reason}; not shown", "only UTF-8 text is read")
+    return decoded(data) or ""

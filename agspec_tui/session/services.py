@@ -33,5 +33,7 @@ class Services:
     """Puts an event on the bus."""
     index: Callable[[str, str], Awaitable[None]]
     """Puts a file's text into the workspace corpus; takes path and text."""
+    refresh: Callable[[], Awaitable[None]]
+    """Brings the workspace corpus up to the files on disk, before a turn."""
     approve: Callable[[EditSet, int], Awaitable[bool]]
     """Asks the user whether an edit of a turn may be written."""

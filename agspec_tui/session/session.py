@@ -9,8 +9,6 @@ from pathlib import Path
 
 from agspec_tui.commands import (
     AnswerApproval,
-    DocumentView,
-    IndexDocument,
     Interrupt,
     Quit,
     SessionCommand,
@@ -20,6 +18,7 @@ from agspec_tui.config import Config, logs_dir
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.errors import AgspecError, EngineError, UsageError
 from agspec_tui.events import (
+    DocumentIndexed,
     EngineEvent,
     EngineFailed,
     Event,
@@ -30,21 +29,22 @@ from agspec_tui.events import (
     TurnFinished,
     Warned,
 )
-from agspec_tui.forms.choose import form as form_named
 from agspec_tui.session.approval import Approvals
 from agspec_tui.session.bus import Bus
+from agspec_tui.session.corpus_feed import CorpusFeed, digest
 from agspec_tui.session.egress import EgressMeter
 from agspec_tui.session.interrupt import Interrupted, InterruptSwitch
 from agspec_tui.session.loading import plan_drafting, plan_load
 from agspec_tui.session.repo import check_repo
 from agspec_tui.session.roles import Team, load_team
 from agspec_tui.session.services import Services
+from agspec_tui.session.skipping import skip_reason
 from agspec_tui.session.team import Outcome, TeamTask
 from agspec_tui.session.testing import TestCommand, find_test_command, given
 from agspec_tui.session.turn import Speaker
+from agspec_tui.session.watcher import Watcher
 
 _CLOSE_S = 5.0
-_INDEX_S = 30.0
 
 
 class Session:
@@ -83,7 +83,8 @@ class Session:
         self._task: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
         self._next_turn = 1
-        self._indexed: dict[str, str] = {}
+        self._feed: CorpusFeed | None = None
+        self._watcher: Watcher | None = None
 
     # ── life ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -109,6 +110,7 @@ class Session:
                 test_command=test.display if test else "",
             )
         )
+        self._watch(team)
         loaded = await self._client.start(load, drafting)
         if drafting.drafter != "none" and loaded.n_exact == 0:
             self._publish(
@@ -149,7 +151,11 @@ class Session:
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
-        await self._client.close()
+        try:
+            if self._watcher is not None:
+                await self._watcher.stop()
+        finally:
+            await self._client.close()
 
     # ── tasks ────────────────────────────────────────────────────────────────────────────────────
 
@@ -231,6 +237,7 @@ class Session:
             test_command=test,
             publish=self._publish,
             index=self._index,
+            refresh=self._refresh,
             approve=self._approvals.ask,
         )
 
@@ -254,21 +261,33 @@ class Session:
             self._speaker.n_failures += 1
         self.bus.publish(event)
 
+    def _watch(self, team: Team) -> None:
+        """Make what fills the workspace corpus, and follow the files in it if that is wanted."""
+        forms = team.coder.settings.forms.in_use()
+        self._feed = CorpusFeed(self._client, forms, self._publish)
+        if self._config.watch:
+            scope = self._config.corpus_scope
+            self._watcher = Watcher(self._repo, self._feed, self._publish, scope=scope)
+            self._watcher.start()
+
     async def _index(self, path: str, text: str) -> None:
-        """Put a file into the workspace corpus, unless it holds this very text already."""
-        if self._team is None or self._indexed.get(path) == text:
+        """Put a file that an agent opened into the workspace corpus, and follow it from then on."""
+        if self._feed is not None and self._feed.holds(path) != digest(text):
+            await self._interrupts.guard(self._put(self._feed, path, text))
+
+    async def _put(self, feed: CorpusFeed, path: str, text: str) -> None:
+        reason = await asyncio.to_thread(skip_reason, self._repo, path, text.encode())
+        if reason:
+            skipped = DocumentIndexed(path=path, n_tokens=0, n_corpus_tokens=0, skipped=reason)
+            self._publish(skipped)
             return
-        views: dict[str, DocumentView] = {}
-        for name in self._team.coder.settings.forms.in_use():
-            for view in form_named(name).index_views(text):
-                views.setdefault(view.name, view)
-        command = IndexDocument(path=path, views=tuple(views.values()))
-        try:
-            async with asyncio.timeout(_INDEX_S):
-                await self._interrupts.guard(self._client.index(command))
-        except TimeoutError:
-            self._publish(Warned(message=f"{path} was not indexed", hint="drafts will be shorter"))
-        self._indexed[path] = text
+        await feed.put(path, text)
+        if self._watcher is not None:
+            await self._watcher.follow(path)
+
+    async def _refresh(self) -> None:
+        if self._watcher is not None:
+            await self._interrupts.guard(self._watcher.refresh())
 
 
 _WHY = {

@@ -72,6 +72,7 @@ class TeamTask:
         since_base = 0
         for number in range(n_turns):
             self.turn = first + number
+            await self._services.refresh()
             edits = await self._propose(since_base, plan, base)
             since_base += 1
             if edits is None:

@@ -9,6 +9,7 @@ from agspec_tui.forms.applier import land
 from agspec_tui.forms.diff import unified
 from agspec_tui.forms.paths import clean
 from agspec_tui.forms.types import FileChange, FileEdit
+from agspec_tui.session.content import decoded
 from agspec_tui.session.files import snapshot_read
 from agspec_tui.session.handover import EditSet
 from agspec_tui.session.outline import is_test
@@ -29,7 +30,7 @@ def scan(repo: Path) -> dict[str, str]:
     n_chars = 0
     for path in list_files(repo)[:_MAX_FILES]:
         try:
-            text = _decoded(snapshot_read(repo, path))
+            text = decoded(snapshot_read(repo, path))
         except ToolError:
             continue
         if text is None:
@@ -61,7 +62,7 @@ class Workspace:
 
     def text(self, path: str) -> str | None:
         """Text as a prompt shows it; None if there is no such file or it is not UTF-8."""
-        return _decoded(self.read(path))
+        return decoded(self.read(path))
 
     def stage(self, edits: Sequence[FileEdit]) -> tuple[str, ...]:
         """Land edits in memory, on top of those staged before.
@@ -175,14 +176,3 @@ def keep_allowed(
         else:
             kept.append(edit)
     return kept, dropped
-
-
-def _decoded(data: bytes | None) -> str | None:
-    """Bytes as text with `\\n` line ends and no byte order mark; None if they are no UTF-8 text."""
-    if data is None or b"\0" in data:
-        return None
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return None
-    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -18,7 +18,7 @@ FENCES = {
 }
 """Who may import what needs care."""
 
-THIRD_PARTY = {"click", "msgspec", "numpy", "platformdirs", "psutil"} | {
+THIRD_PARTY = {"click", "msgspec", "numpy", "platformdirs", "psutil", "watchdog"} | {
     name for name in FENCES if "." not in name
 }
 

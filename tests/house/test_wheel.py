@@ -11,7 +11,10 @@ import pytest
 
 from tests.house.sources import ROOT, data_folders, package_python, project_files, text
 
-RUN_TIME = {"click", "llama-cpp-python", "msgspec", "numpy", "platformdirs", "psutil", "textual"}
+RUN_TIME = {
+    *("click", "llama-cpp-python", "msgspec", "numpy", "platformdirs", "psutil", "textual"),
+    "watchdog",
+}
 
 
 @contextmanager

@@ -216,7 +216,7 @@ def test_text_is_read_as_a_prompt_shows_it(repo, data, text):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"PK\x03\x04\0\0rest", "binary, 10 bytes; not shown"),
+        (b"PK\x03\x04\0\0rest", "binary, 10 bytes, type zip archive; not shown"),
         (b"caf\xe9\n", r"not UTF-8 text \(byte 3\), 5 bytes; not shown"),
         (b"x" * (MAX_FILE_BYTES + 1), f"{MAX_FILE_BYTES + 1} bytes; not shown"),
     ],

@@ -1,0 +1,81 @@
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+import watchdog.observers.inotify_c
+
+from agspec_tui.session.folder_events import MAX_FOLDERS
+from tests.session.following import Following, put
+
+
+@pytest.fixture
+def root(tmp_path):
+    folder = tmp_path / "a répo 😀"
+    folder.mkdir()
+    put(folder, "a.py", "old\n")
+    put(folder, "pkg/b.py", "b\n")
+    return folder
+
+
+@pytest.fixture
+async def following(root, tmp_path):
+    made = Following(root, tmp_path)
+    yield made
+    await made.stop()
+
+
+@pytest.mark.parametrize("scope", ["opened", "repo"])
+async def test_without_watches_left_files_are_compared_before_each_turn(
+    following, root, scope, monkeypatch
+):
+    def refuse(fd, path, mask):
+        watchdog.observers.inotify_c.ctypes.set_errno(28)
+        return -1
+
+    monkeypatch.setattr(watchdog.observers.inotify_c, "inotify_add_watch", refuse)
+    await following.start(scope, "a.py")
+    (warning,) = following.warnings
+    assert "before each turn" in warning.message
+    assert "fs.inotify.max_user_watches" in warning.hint
+    put(root, "a.py", "new\n")
+    (root / "pkg/b.py").unlink()
+    put(root, "c.py", "made\n")
+    await following.watcher.refresh()
+    assert following.holds("a.py", "new\n")
+    assert following.holds("pkg/b.py", None)
+    assert following.holds("c.py", "made\n" if scope == "repo" else None)
+    assert len(following.warnings) == 1
+
+
+async def test_more_folders_than_may_be_watched_are_compared_before_each_turn(following, root):
+    put(root, "many/7/a.py", "7\n")
+    for number in range(MAX_FOLDERS):
+        (root / f"many/empty {number}").mkdir()
+    await following.start("repo")
+    (warning,) = following.warnings
+    assert "corpus_scope" in warning.hint
+    put(root, "many/7/a.py", "changed\n")
+    await following.watcher.refresh()
+    await following.until_holds("many/7/a.py", "changed\n")
+
+
+def n_open_files():
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+async def test_nothing_is_left_behind_once_it_is_stopped(following, root):
+    await following.start("opened")
+    await following.stop()
+    await asyncio.to_thread(int)
+    threads = {thread for thread in threading.enumerate() if "asyncio" not in thread.name}
+    n_files = n_open_files()
+    again = Following(root, following._folder)
+    await again.start("repo")
+    await again.until_holds("a.py", "old\n")
+    put(root, "a.py", "in flight\n")
+    await again.stop()
+    await again.watcher.stop()
+    left = {thread for thread in threading.enumerate() if "asyncio" not in thread.name}
+    assert left == threads
+    assert n_open_files() == n_files
