@@ -139,6 +139,7 @@ class SessionCorpus:
 
         Raises:
             RuntimeError: no document was begun.
+            ValueError: an id is negative.
         """
     def match_length(self) -> int:
         """Length of the longest suffix of the decoding context that occurred before."""
@@ -163,7 +164,13 @@ class SessionCorpus:
 class WorkspaceCorpus:
     """Documents in the order of indexing; drafts follow the first occurrence of a match.
 
-    Use a corpus from one thread at a time.
+    A document that was taken out stays in the automaton as a dead one until the next rebuild. A
+    substring is where it occurs first if that document is live, else where it occurs last if that
+    one is live; else it counts as dead, and its longest suffix that occurs elsewhere takes its
+    place.
+
+    `add`, `forget` and `rebuild` may run in one thread while another one matches and drafts, which
+    waits for some 500 appended tokens at most. They release the interpreter lock.
     """
 
     def __init__(self) -> None:
@@ -173,40 +180,66 @@ class WorkspaceCorpus:
 
         Returns:
             The document's number, never used again: 0, 1, 2, ….
+
+        Raises:
+            ValueError: an id is negative, or the text would be too long.
         """
     def forget(self, documents: npt.NDArray[np.int32]) -> None:
-        """Take documents out and index the others anew, in their order; this resets cursors.
+        """Take documents out.
 
         Args:
             documents: their numbers; unknown ones are no error.
         """
+    def rebuild_due(self) -> bool:
+        """Whether more is dead than live, and enough for a rebuild to be worth its time."""
+    def rebuild(self) -> None:
+        """Index the live documents anew, in their order and with their numbers; resets cursors.
+
+        What was indexed before serves until the new index takes its place.
+        """
     def draft(self, cursor: Cursor, k: int) -> tuple[list[int], int, int]:
-        """Up to `k` tokens that follow the first occurrence of the cursor's match.
+        """Up to `k` tokens that follow the place of the cursor's match.
 
         Returns:
             (token ids, document number, token offset in it); ([], -1, 0) if there is none.
+
+        Raises:
+            ValueError: the cursor belongs to another corpus.
         """
     @property
+    def n_added(self) -> int:
+        """Numbers given so far."""
+    @property
     def n_tokens(self) -> int:
-        """Tokens in the documents, without separators."""
+        """Tokens in the live documents."""
+    @property
+    def n_dead_tokens(self) -> int:
+        """Tokens in documents that were taken out since the last rebuild."""
+    @property
+    def version(self) -> int:
+        """Rises with every change: what a cursor found before may be longer or shorter by now."""
     @property
     def memory_bytes(self) -> int:
         """Bytes taken from the allocator."""
     def check_integrity(self) -> str:
-        """As `SuffixAutomaton.check_integrity`."""
+        """As `SuffixAutomaton.check_integrity`, and the documents."""
 
 @final
 class Cursor:
-    """Follows another text through a workspace corpus, token by token."""
+    """Follows another text through a workspace corpus, token by token, in one thread."""
 
     def __init__(self, corpus: WorkspaceCorpus) -> None:
         """Make one that has matched nothing yet; it keeps the corpus alive."""
     def reset(self) -> None:
         """Forget the tokens it was advanced over."""
     def advance(self, ids: npt.NDArray[np.int32]) -> None:
-        """Read tokens; amortised constant time a token."""
+        """Read tokens; amortised constant time a token.
+
+        Raises:
+            ValueError: an id is negative.
+        """
     def length(self) -> int:
-        """Length of the longest suffix of what was read that occurs in the corpus."""
+        """Length of the longest suffix of what was read that occurs in live documents."""
 
 def sort_suffixes(
     ids: npt.NDArray[np.int32],

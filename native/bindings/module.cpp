@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -17,6 +18,7 @@
 #include "agspec/suffix_tree.hpp"
 #include "agspec/suffix_sort.hpp"
 #include "agspec/verify.hpp"
+#include "agspec/workspace_corpus.hpp"
 
 namespace py = pybind11;
 
@@ -159,33 +161,54 @@ void bind_session(py::module_& m) {
       .def("check_integrity", &SessionCorpus::check_integrity);
 }
 
+// A cursor and the corpus whose lock it is used under.
+struct WorkspaceCursor {
+  const WorkspaceCorpus& corpus;
+  Cursor cursor;
+};
+
+void advance(WorkspaceCursor& self, const Tokens& ids) {
+  const auto tokens = span_of(ids);
+  if (std::any_of(tokens.begin(), tokens.end(), agspec::is_separator)) {
+    throw std::invalid_argument("token ids must not be negative");
+  }
+  self.corpus.advance(self.cursor, tokens);
+}
+
 void bind_workspace(py::module_& m) {
+  using Released = py::call_guard<py::gil_scoped_release>;
   py::class_<WorkspaceCorpus>(m, "WorkspaceCorpus", py::is_final())
       .def(py::init<>())
       .def(
           "add", [](WorkspaceCorpus& self, const Tokens& ids) { return self.add(span_of(ids)); },
-          py::arg("ids").noconvert(), py::call_guard<py::gil_scoped_release>())
+          py::arg("ids").noconvert(), Released())
       .def(
           "forget",
           [](WorkspaceCorpus& self, const Tokens& documents) { self.forget(span_of(documents)); },
-          py::arg("documents").noconvert(), py::call_guard<py::gil_scoped_release>())
+          py::arg("documents").noconvert(), Released())
+      .def("rebuild_due", &WorkspaceCorpus::rebuild_due)
+      .def("rebuild", &WorkspaceCorpus::rebuild, Released())
       .def(
           "draft",
-          [](const WorkspaceCorpus& self, Cursor& cursor, std::int32_t k) {
-            return to_python(self.draft(cursor, k));
+          [](const WorkspaceCorpus& self, WorkspaceCursor& cursor, std::int32_t k) {
+            if (&self != &cursor.corpus) throw std::invalid_argument("a cursor of another corpus");
+            return to_python(self.draft(cursor.cursor, k));
           },
           py::arg("cursor"), py::arg("k"))
+      .def_property_readonly("n_added", &WorkspaceCorpus::n_added)
       .def_property_readonly("n_tokens", &WorkspaceCorpus::n_tokens)
+      .def_property_readonly("n_dead_tokens", &WorkspaceCorpus::n_dead_tokens)
+      .def_property_readonly("version", &WorkspaceCorpus::version)
       .def_property_readonly("memory_bytes", &WorkspaceCorpus::memory_bytes)
-      .def("check_integrity", &WorkspaceCorpus::check_integrity);
-  py::class_<Cursor>(m, "Cursor", py::is_final())
-      .def(py::init([](const WorkspaceCorpus& corpus) { return corpus.cursor(); }),
+      .def("check_integrity", &WorkspaceCorpus::check_integrity, Released());
+  py::class_<WorkspaceCursor>(m, "Cursor", py::is_final())
+      .def(py::init([](const WorkspaceCorpus& corpus) {
+             return WorkspaceCursor{corpus, corpus.cursor()};
+           }),
            py::arg("corpus"), py::keep_alive<1, 2>())
-      .def("reset", &Cursor::reset)
-      .def(
-          "advance", [](Cursor& self, const Tokens& ids) { self.advance(span_of(ids)); },
-          py::arg("ids").noconvert())
-      .def("length", &Cursor::length);
+      .def("reset", [](WorkspaceCursor& self) { self.corpus.reset(self.cursor); })
+      .def("advance", &advance, py::arg("ids").noconvert())
+      .def("length", [](WorkspaceCursor& self) { return self.corpus.match_length(self.cursor); });
 }
 
 std::pair<Tokens, Bytes> sort_suffixes(const Tokens& ids) {

@@ -19,7 +19,7 @@ std::string SuffixAutomaton::check_integrity() {
   settle();
   std::string found = check_structure();
   if (found.empty()) found = check_occurrences();
-  return found.empty() ? check_groups() : found;
+  return found.empty() && keep_ == Keep::kGroups ? check_groups() : found;
 }
 
 std::string SuffixAutomaton::check_structure() const {

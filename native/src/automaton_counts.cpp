@@ -22,7 +22,7 @@ bool SuffixAutomaton::add_occurrence(StateId state, Position position) {
   for (int step = 0; state != kRoot; ++step) {
     State& here = states_[state];
     if (step == kEagerSteps) {
-      deferred_.push_back({here.length, state, 1, position});
+      defer({here.length, state, 1, position});
       deferred_length_ = std::max(deferred_length_, here.length);
       return false;
     }
@@ -84,34 +84,38 @@ bool SuffixAutomaton::too_many_deferred() const {
 
 // Groups are compared when all counts are exact: the best one is the best of those that grew and of
 // the one that was best before, whatever the order in which they grew.
-void SuffixAutomaton::settle() {
-  settle_occurrences();
+bool SuffixAutomaton::settle(std::size_t n_steps) {
+  if (!settle_occurrences(n_steps)) return false;
   settle_groups();
   deferred_length_ = 0;
+  return true;
+}
+
+void SuffixAutomaton::defer(const Deferred& occurrence) {
+  deferred_.push_back(occurrence);
+  std::push_heap(deferred_.begin(), deferred_.end());
 }
 
 // Carries the deferred occurrences up to the root, the longest states first, so that chains that
 // meet go on as one: in a run of n tokens that takes n steps, however many were deferred.
-void SuffixAutomaton::settle_occurrences() {
-  const auto shorter = [](const Deferred& a, const Deferred& b) {
-    return a.length != b.length ? a.length < b.length : a.state < b.state;
-  };
-  std::make_heap(deferred_.begin(), deferred_.end(), shorter);
+bool SuffixAutomaton::settle_occurrences(std::size_t n_steps) {
   while (!deferred_.empty()) {
+    if (n_steps-- == 0) return false;
     Deferred sum{0, deferred_.front().state, 0, kNoPosition};
     while (!deferred_.empty() && deferred_.front().state == sum.state) {
       sum.count += deferred_.front().count;
       sum.last = std::max(sum.last, deferred_.front().last);
-      std::pop_heap(deferred_.begin(), deferred_.end(), shorter);
+      std::pop_heap(deferred_.begin(), deferred_.end());
       deferred_.pop_back();
     }
     State& here = states_[sum.state];
     here.count += sum.count;
     here.last = std::max(here.last, sum.last);
-    if (here.link == kRoot) continue;
-    deferred_.push_back({states_[here.link].length, here.link, sum.count, sum.last});
-    std::push_heap(deferred_.begin(), deferred_.end(), shorter);
+    if (here.link != kRoot) {
+      defer({states_[here.link].length, here.link, sum.count, sum.last});
+    }
   }
+  return true;
 }
 
 // Carries the deferred groups up to the root in the same way.

@@ -11,7 +11,7 @@ void Cursor::reset() {
   length_ = 0;
 }
 
-// Since the last visit the corpus may have been cleared, or the state may have been split, in
+// Since the last visit the corpus may have got another text, or the state may have been split, in
 // which case the match has gone to one of its suffix links.
 void Cursor::refresh() {
   if (epoch_ != automaton_->epoch()) reset();

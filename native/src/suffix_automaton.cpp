@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
+#include <utility>
 
 namespace agspec {
 namespace {
@@ -11,9 +12,12 @@ constexpr std::int32_t kMaxTokens = 1 << 30;  // States are at most twice as man
 constexpr std::size_t kFirstSlots = 1024;
 constexpr Token kNoToken = -1;
 
+// Whether a hash table is too full to be searched quickly.
+bool is_full(std::size_t n_edges, std::size_t n_slots) { return n_edges * 5 > n_slots * 3; }
+
 }  // namespace
 
-SuffixAutomaton::SuffixAutomaton() : slots_(kFirstSlots, -1) {
+SuffixAutomaton::SuffixAutomaton(Keep keep) : slots_(kFirstSlots, -1), keep_(keep) {
   states_.push({0, kNoState, kNoPosition, kNoPosition, 0, kNoToken, kNoState, -1, kNoState});
 }
 
@@ -22,7 +26,7 @@ void SuffixAutomaton::append(std::span<const Token> tokens) {
 }
 
 void SuffixAutomaton::append(Token token) {
-  if (text_.size() >= kMaxTokens) throw std::length_error("the corpus is full");
+  require_room(1);
   const Position position = text_.push(token);
   if (is_separator(token)) {
     last_ = kRoot;
@@ -42,16 +46,22 @@ void SuffixAutomaton::append(Token token) {
     fresh_ = true;
   }
   const bool counted = add_occurrence(last_, position);
+  if (keep_ == Keep::kEnds) return;
   const bool grouped = add_group(earlier_[1], last_);
   // A periodic stretch is over as soon as the chains are short again.
   if (deferred_length_ > 0 && ((counted && grouped) || too_many_deferred())) settle();
   earlier_ = {before, earlier_[0]};
 }
 
-void SuffixAutomaton::clear() {
-  const std::uint64_t epoch = epoch_ + 1;
-  *this = SuffixAutomaton();
-  epoch_ = epoch;
+void SuffixAutomaton::require_room(std::size_t n_tokens) const {
+  if (n_tokens > static_cast<std::size_t>(kMaxTokens - text_.size())) {
+    throw std::length_error("the corpus is full");
+  }
+}
+
+void SuffixAutomaton::swap(SuffixAutomaton& other) {
+  std::swap(*this, other);
+  epoch_ = other.epoch_ = std::max(epoch_, other.epoch_) + 1;
 }
 
 StateId SuffixAutomaton::add_state(std::int32_t length, Position position) {
@@ -97,12 +107,12 @@ StateId SuffixAutomaton::clone(StateId parent, Token token, StateId original) {
   return added;
 }
 
-std::size_t SuffixAutomaton::slot_of(StateId state, Token token) const {
+std::size_t SuffixAutomaton::slot_of(StateId state, Token token, std::size_t n_slots) {
   const auto key = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(state)) << 32) |
                    static_cast<std::uint32_t>(token);
   // Fibonacci hashing: the high bits of the product are the well mixed ones.
   return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15ULL) >>
-                                  (64 - std::countr_zero(slots_.size())));
+                                  (64 - std::countr_zero(n_slots)));
 }
 
 StateId* SuffixAutomaton::find(StateId state, Token token) {
@@ -110,7 +120,7 @@ StateId* SuffixAutomaton::find(StateId state, Token token) {
   if (from.token == token) return &from.target;
   if (from.spill < 0) return nullptr;
   const std::size_t mask = slots_.size() - 1;
-  for (std::size_t slot = slot_of(state, token); slots_[slot] >= 0; slot = (slot + 1) & mask) {
+  for (std::size_t slot = slot_of(state, token, slots_.size()); slots_[slot] >= 0; slot = (slot + 1) & mask) {
     Edge& edge = edges_[slots_[slot]];
     if (edge.state == state && edge.token == token) return &edge.target;
   }
@@ -136,23 +146,30 @@ void SuffixAutomaton::add_edge(StateId state, Token token, StateId target) {
 // Stores an edge where `find` looks for it; the caller puts it into its state's list.
 std::int32_t SuffixAutomaton::enter(const Edge& edge) {
   const std::int32_t added = edges_.push(edge);
-  if (static_cast<std::size_t>(added) * 5 > slots_.size() * 3) grow_slots();
+  if (is_full(static_cast<std::size_t>(added), slots_.size())) slots_ = doubled_slots();
   const std::size_t mask = slots_.size() - 1;
-  std::size_t slot = slot_of(edge.state, edge.token);
+  std::size_t slot = slot_of(edge.state, edge.token, slots_.size());
   while (slots_[slot] >= 0) slot = (slot + 1) & mask;
   slots_[slot] = added;
   return added;
 }
 
-// Doubles the hash table; the caller enters the newest edge.
-void SuffixAutomaton::grow_slots() {
-  std::vector<std::int32_t>(slots_.size() * 2, -1).swap(slots_);
-  const std::size_t mask = slots_.size() - 1;
-  for (std::int32_t edge = 0; edge + 1 < edges_.size(); ++edge) {
-    std::size_t slot = slot_of(edges_[edge].state, edges_[edge].token);
-    while (slots_[slot] >= 0) slot = (slot + 1) & mask;
-    slots_[slot] = edge;
+// A table twice as large; it has all edges that `slots_` has.
+std::vector<std::int32_t> SuffixAutomaton::doubled_slots() const {
+  std::vector<std::int32_t> doubled(slots_.size() * 2, -1);
+  const std::size_t mask = doubled.size() - 1;
+  for (const std::int32_t edge : slots_) {
+    if (edge < 0) continue;
+    std::size_t slot = slot_of(edges_[edge].state, edges_[edge].token, doubled.size());
+    while (doubled[slot] >= 0) slot = (slot + 1) & mask;
+    doubled[slot] = edge;
   }
+  return doubled;
+}
+
+std::vector<std::int32_t> SuffixAutomaton::larger_slots(std::size_t n_more) const {
+  const std::size_t n_edges = static_cast<std::size_t>(edges_.size()) + n_more;
+  return is_full(n_edges, slots_.size()) ? doubled_slots() : std::vector<std::int32_t>();
 }
 
 std::size_t SuffixAutomaton::memory_bytes() const {

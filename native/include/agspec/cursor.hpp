@@ -10,8 +10,8 @@
 namespace agspec {
 
 // Keeps the longest suffix of the tokens it was advanced over that occurs in a corpus. Amortised
-// O(1) a token. Text that is added to the corpus later is found from the next tokens on; clearing
-// the corpus resets the cursor. The automaton must outlive it.
+// O(1) a token. Text that is added to the corpus later is found from the next tokens on; a new
+// epoch of the automaton resets the cursor. The automaton must outlive it.
 class Cursor {
  public:
   explicit Cursor(const SuffixAutomaton& automaton);

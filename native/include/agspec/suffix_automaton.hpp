@@ -25,9 +25,15 @@ inline constexpr StateId kNoState = -1;
 inline constexpr std::int32_t kVisitCap = 256;
 inline constexpr std::int32_t kGroup = 3;  // Tokens in a group.
 
+// What an automaton keeps up to date beside its structure.
+enum class Keep {
+  kEnds,    // Counts and end positions. Deferred ones are settled by the owner, at its leisure.
+  kGroups,  // The most frequent groups as well; everything is settled as it is asked for.
+};
+
 class SuffixAutomaton {
  public:
-  SuffixAutomaton();
+  explicit SuffixAutomaton(Keep keep = Keep::kGroups);
 
   // Appends one token. Amortised O(1) automaton work, plus at most `kEagerSteps` steps up the
   // suffix links to keep counts, last positions and best groups exact. Throws std::length_error at
@@ -35,10 +41,13 @@ class SuffixAutomaton {
   void append(Token token);
   void append(std::span<const Token> tokens);
 
-  // Drops the text and frees its memory.
-  void clear();
+  // Throws std::length_error if that many tokens more would be too many.
+  void require_room(std::size_t n_tokens) const;
 
-  // How often the text was dropped; states of an earlier epoch mean nothing.
+  // Changes texts with another automaton; either begins a new epoch.
+  void swap(SuffixAutomaton& other);
+
+  // How often the text was exchanged; states of an earlier epoch mean nothing.
   std::uint64_t epoch() const { return epoch_; }
 
   std::int32_t n_tokens() const { return text_.size(); }
@@ -61,6 +70,12 @@ class SuffixAutomaton {
   Position last_end(StateId state);
   std::int32_t count(StateId state);
 
+  // Last end position as far as it is settled, otherwise an earlier one; nothing is changed.
+  Position settled_last_end(StateId state) const { return states_[state].last; }
+
+  // Settles what was deferred; with a limit, in so many steps at most. Whether nothing is left.
+  bool settle(std::size_t n_steps = SIZE_MAX);
+
   // Where to copy from: the first token of the most frequent group of three tokens that follow a
   // state's substrings, ties to the most recent occurrence. O(1), always exact. If nothing is
   // followed by three tokens: the most recent occurrence that is followed by one; looks at no more
@@ -72,6 +87,12 @@ class SuffixAutomaton {
   // reaches the end of the text goes on with the tokens it has copied itself (Ziv & Lempel, 1977);
   // without, it ends there.
   std::vector<Token> copy(Position start, std::int32_t k, bool self_reference) const;
+
+  // A larger table of edges if the present one might have no room for `n_more`; empty if it has.
+  // To be made while others read the automaton, and put in its place while they do not; `slots` has
+  // the old one then. Without it the table grows in the middle of an append, in time O(edges).
+  std::vector<std::int32_t> larger_slots(std::size_t n_more) const;
+  void replace_slots(std::vector<std::int32_t>& slots) { slots_.swap(slots); }
 
   // Bytes taken from the allocator, and the object itself.
   std::size_t memory_bytes() const;
@@ -108,6 +129,7 @@ class SuffixAutomaton {
     StateId state;
     std::int32_t count;
     Position last;
+    auto operator<=>(const Deferred&) const = default;
   };
 
   // A group that was compared at the states above `state` only.
@@ -121,8 +143,8 @@ class SuffixAutomaton {
   StateId* find(StateId state, Token token);
   void add_edge(StateId state, Token token, StateId target);
   std::int32_t enter(const Edge& edge);
-  std::size_t slot_of(StateId state, Token token) const;
-  void grow_slots();
+  static std::size_t slot_of(StateId state, Token token, std::size_t n_slots);
+  std::vector<std::int32_t> doubled_slots() const;
 
   StateId add_state(std::int32_t length, Position position);
   StateId extend(Token token, Position position);
@@ -132,8 +154,8 @@ class SuffixAutomaton {
   void replace_best(State& state, StateId group);
   StateId holder(StateId state, std::int32_t length) const;
   bool too_many_deferred() const;
-  void settle();
-  void settle_occurrences();
+  void defer(const Deferred& occurrence);
+  bool settle_occurrences(std::size_t n_steps);
   void settle_groups();
 
   template <typename Function>
@@ -146,8 +168,9 @@ class SuffixAutomaton {
   Blocks<State> states_;
   Blocks<Edge> edges_;
   std::vector<std::int32_t> slots_;  // Hash table of `edges_` by (state, token); -1 is free.
-  std::vector<Deferred> deferred_;
+  std::vector<Deferred> deferred_;            // A heap with the longest state on top.
   std::vector<DeferredGroup> deferred_groups_;
+  Keep keep_;
   std::uint64_t epoch_ = 0;
   // No longer substring has a count, last position or group that is deferred; 0 if none is.
   std::int32_t deferred_length_ = 0;
