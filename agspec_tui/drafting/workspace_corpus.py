@@ -1,28 +1,41 @@
 """The workspace corpus: files of the repository, in the views in which the agent emits them."""
 
+import threading
+from array import array
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from agspec_tui._native import Cursor
 from agspec_tui._native import WorkspaceCorpus as NativeCorpus
-from agspec_tui.drafting.types import Views
+from agspec_tui.drafting.token_ids import checked, digest
+from agspec_tui.drafting.types import Ids, Views
+from agspec_tui.errors import DraftError
+
+MAX_TOKENS = 2_000_000
+"""Most tokens of all views together."""
 
 
 class WorkspaceCorpus:
     """Views of files in the order of indexing, and the decoding context's match in them.
 
-    A file that changed is taken out and indexed anew at the end of that order.
+    A file that changed is taken out and indexed anew at the end of that order. `index` and `forget`
+    are called from the indexing thread, everything else from the decoding thread; that one never
+    waits for more than a slice of an append.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, max_tokens: int = MAX_TOKENS) -> None:
+        """Make an empty one that takes `max_tokens` tokens."""
         self._text = NativeCorpus()
-        self._cursor = Cursor(self._text)
-        self._files: dict[str, dict[int, tuple[str, npt.NDArray[np.int32]]]] = {}
+        self._max_tokens = max_tokens
+        self._changing = threading.Lock()
+        self._files: dict[str, dict[int, tuple[str, bytes]]] = {}
+        # Shared by both threads: single look-ups and changes, which the interpreter makes atomic.
         self._names: dict[int, str] = {}
-        self._context: list[int] = []
-        self._stale = False
+        # The decoding thread's own.
+        self._cursor = Cursor(self._text)
+        self._context = array("i")
+        self._read_version = -1
 
     def index(self, path: str, views: Views) -> int:
         """Put a file's views in, in place of its older ones; the same views change nothing.
@@ -33,38 +46,74 @@ class WorkspaceCorpus:
 
         Returns:
             Tokens in the corpus.
+
+        Raises:
+            DraftError: an id is out of range, then nothing has changed; or the corpus has no room
+                for the file, then its older views are gone.
         """
-        new = [(name, np.array(ids, dtype=np.int32)) for name, ids in views]
-        old = list(self._files.get(path, {}).values())
-        if len(new) == len(old) and all(map(_equal, new, old)):
+        new = [(name, checked(ids)) for name, ids in views]
+        digests = [(name, digest(ids)) for name, ids in new]
+        with self._changing:
+            if digests and digests == list(self._files.get(path, {}).values()):
+                return self._text.n_tokens
+            self._take_out(path)
+            try:
+                self._require_room(path, sum(len(ids) for _, ids in new))
+                documents = [self._add(path, name, ids) for name, ids in new]
+                self._files[path] = dict(zip(documents, digests, strict=True))
+            finally:
+                self._rebuild_if_due()
             return self._text.n_tokens
-        self.forget(path)
-        documents = {self._text.add(ids): (name, ids) for name, ids in new}
-        self._names.update((doc, f"{path} ({name})") for doc, (name, _) in documents.items())
-        self._files[path] = documents
-        self._stale = True
-        return self._text.n_tokens
 
     def forget(self, path: str) -> None:
         """Take a file out; unknown paths are no error."""
+        with self._changing:
+            self._take_out(path)
+            self._rebuild_if_due()
+
+    def _add(self, path: str, name: str, ids: Ids) -> int:
+        # A draft may come from the view before it is in completely: it has its name by then.
+        self._names[self._text.n_added] = f"{path} ({name})"
+        return self._text.add(ids)
+
+    def _take_out(self, path: str) -> None:
         documents = self._files.pop(path, {})
-        if not documents:
-            return
-        self._text.forget(np.array(list(documents), dtype=np.int32))
+        if documents:
+            self._text.forget(np.array(list(documents), dtype=np.int32))
         for document in documents:
             del self._names[document]
-        self._stale = True
+
+    def _require_room(self, path: str, n_tokens: int) -> None:
+        if self._text.n_tokens + n_tokens > self._max_tokens:
+            raise DraftError(
+                f"{path} does not fit into the workspace corpus: {n_tokens:,} tokens, and"
+                f" {self._text.n_tokens:,} of {self._max_tokens:,} are taken",
+                "it is still edited as usual, only without drafts from it",
+            )
+
+    def _rebuild_if_due(self) -> None:
+        if self._text.rebuild_due():
+            self._text.rebuild()
 
     def begin(self, ids: Sequence[int]) -> None:
-        """The decoding context begins with these tokens: the last piece of a prompt."""
-        self._context = list(ids)
-        self._stale = True
+        """The decoding context begins with these tokens: the last piece of a prompt.
+
+        Raises:
+            DraftError: an id is out of range.
+        """
+        self._context = array("i", checked(ids).tobytes())
+        self._read_version = -1
 
     def feed(self, ids: Sequence[int]) -> None:
-        """The decoding context goes on."""
-        self._context.extend(ids)
-        if not self._stale:
-            self._cursor.advance(np.array(ids, dtype=np.int32))
+        """The decoding context goes on.
+
+        Raises:
+            DraftError: an id is out of range; nothing has changed then.
+        """
+        new = checked(ids)
+        self._context.frombytes(new.tobytes())
+        if self._read_version == self._text.version:
+            self._cursor.advance(new)
 
     def match_length(self) -> int:
         """Length of the longest suffix of the context that occurs in a view, in tokens."""
@@ -79,14 +128,19 @@ class WorkspaceCorpus:
         """
         self._refresh()
         ids, document, offset = self._text.draft(self._cursor, k)
-        return tuple(ids), self._names[document] if ids else "", offset
+        # The view may have been taken out since; then it is no text to draft from.
+        name = self._names.get(document, "") if ids else ""
+        return (tuple(ids), name, offset) if name else ((), "", 0)
 
     def _refresh(self) -> None:
         """Read the context again after the corpus changed: it may match more, or less, by now."""
-        if self._stale:
+        version = self._text.version
+        if self._read_version != version:
             self._cursor.reset()
-            self._cursor.advance(np.array(self._context, dtype=np.int32))
-            self._stale = False
+            if self._context:
+                self._cursor.advance(np.array(self._context, dtype=np.int32))
+            # A change in the meantime has a higher version: the next call reads once more.
+            self._read_version = version
 
     @property
     def n_tokens(self) -> int:
@@ -97,10 +151,3 @@ class WorkspaceCorpus:
     def memory_bytes(self) -> int:
         """Bytes that the compiled core holds for it."""
         return self._text.memory_bytes
-
-
-def _equal(
-    a: tuple[str, npt.NDArray[np.int32]],
-    b: tuple[str, npt.NDArray[np.int32]],
-) -> bool:
-    return a[0] == b[0] and np.array_equal(a[1], b[1])

@@ -1,7 +1,11 @@
+import time
+
+import numpy as np
 import pytest
 
 from agspec_tui.drafting.session_corpus import SessionCorpus, common_prefix
 from agspec_tui.drafting.types import Piece
+from agspec_tui.errors import DraftError
 
 SYSTEM = Piece("system", (1, 2, 3, 4))
 USER = Piece("user 1", (10, 11, 12))
@@ -138,3 +142,79 @@ def test_memory_grows_with_the_text():
 def test_common_prefix(a, b, n):
     assert common_prefix(a, b) == n
     assert common_prefix(b, a) == n
+
+
+BAD = [(1, -1), (2**31,), (1.5,), ("1",)]
+
+
+@pytest.mark.parametrize("ids", BAD, ids=repr)
+def test_ids_out_of_range_are_refused_in_one_line_and_change_nothing(ids):
+    corpus = SessionCorpus()
+    corpus.begin("coder", [SYSTEM, REPLY])
+    corpus.feed((20, 21))
+    n_before = corpus.n_tokens
+    for take in (
+        lambda: corpus.begin("coder", [SYSTEM, Piece("bad", ids), REPLY]),
+        lambda: corpus.begin("planner", [USER, Piece("bad", ids)]),
+        lambda: corpus.feed(ids),
+    ):
+        with pytest.raises(DraftError, match="token id") as refused:
+            take()
+        assert refused.value.one_line().count("\n") == 0
+    assert corpus.n_tokens == n_before
+    corpus.begin("coder", [SYSTEM, Piece("assistant", (90, 91, 20, 21)), Piece("end", (5,))])
+    assert corpus.n_tokens == n_before + 1
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_no_tokens_are_drafted_where_none_are_asked_for(k):
+    corpus = SessionCorpus()
+    corpus.begin("coder", [Piece("a", (1, 2, 3, 4, 1))])
+    assert corpus.match_length() == 1
+    assert corpus.draft(k) == ((), "", 0)
+
+
+def test_an_empty_corpus_matches_nothing():
+    corpus = SessionCorpus()
+    assert corpus.match_length() == 0
+    assert corpus.draft(5) == ((), "", 0)
+
+
+def test_a_prompt_that_changed_in_the_middle_is_indexed_from_there_on():
+    corpus = SessionCorpus()
+    corpus.begin("coder", [SYSTEM, USER, REPLY])
+    n_before = corpus.n_tokens
+    other = Piece("user 1", (10, 77, 78))
+    corpus.begin("coder", [SYSTEM, other, REPLY])
+    assert corpus.n_tokens == n_before + 1 + 3 + 2
+    corpus.begin("coder", [SYSTEM, other])
+    assert corpus.n_tokens == n_before + 1 + 3 + 2 + 1 + 3
+
+
+def test_what_a_shorter_prompt_dropped_is_not_remembered_as_said():
+    corpus = SessionCorpus()
+    corpus.begin("coder", [SYSTEM, USER, REPLY])
+    corpus.feed((20, 21))
+    corpus.begin("coder", [SYSTEM, REPLY])
+    corpus.feed((30,))
+    n_before = corpus.n_tokens
+    said = Piece("assistant 1", (90, 91, 30))
+    corpus.begin("coder", [SYSTEM, said, Piece("user 2", (13, 14))])
+    assert corpus.n_tokens == n_before + 2
+
+
+def test_prompts_that_are_sent_again_and_again_are_cheap():
+    corpus = SessionCorpus()
+    random = np.random.default_rng(1)
+    pieces = [SYSTEM]
+    started = time.perf_counter()
+    n_prompt_tokens = 0
+    for number in range(100):
+        pieces = [*pieces, Piece(f"user {number}", tuple(random.integers(0, 9000, 2000).tolist()))]
+        corpus.begin("coder", pieces)
+        corpus.feed((number, 1, 2))
+        pieces = [*pieces[:-1], Piece("assistant", (*pieces[-1].ids, number, 1, 2))]
+        n_prompt_tokens += sum(len(piece.ids) for piece in pieces)
+    assert n_prompt_tokens > 10_000_000
+    assert corpus.n_tokens == 4 + 100 * 2003
+    assert time.perf_counter() - started < 10

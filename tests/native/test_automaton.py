@@ -66,3 +66,47 @@ def test_a_cursor_keeps_its_corpus_alive():
     del corpus
     cursor.advance(ids([1, 2]))
     assert cursor.length() == 2
+
+
+@pytest.mark.parametrize("tokens", [[-1], [1, -5], [-(2**31)]])
+def test_negative_ids_are_refused_where_separators_are_the_corpus_own(tokens):
+    session = _native.SessionCorpus()
+    session.begin_document(joined=False)
+    workspace = _native.WorkspaceCorpus()
+    for take in (session.append, workspace.add, _native.Cursor(workspace).advance):
+        with pytest.raises(ValueError, match="negative"):
+            take(ids(tokens))
+    assert session.n_tokens == 0
+    assert workspace.n_added == 0
+
+
+@pytest.mark.parametrize("k", [0, -1, -(2**31)])
+def test_no_tokens_are_drafted_where_none_are_asked_for(k):
+    session = _native.SessionCorpus()
+    session.begin_document(joined=False)
+    session.append(ids([1, 2, 3, 4, 1]))
+    assert session.match_length() == 1
+    assert session.draft(k) == ([], -1, 0)
+    workspace = _native.WorkspaceCorpus()
+    workspace.add(ids([1, 2]))
+    cursor = _native.Cursor(workspace)
+    cursor.advance(ids([1]))
+    assert workspace.draft(cursor, k) == ([], -1, 0)
+
+
+def test_empty_corpora_match_nothing():
+    session = _native.SessionCorpus()
+    workspace = _native.WorkspaceCorpus()
+    cursor = _native.Cursor(workspace)
+    cursor.advance(ids([1, 2]))
+    assert session.match_length() == cursor.length() == 0
+    assert session.draft(8) == workspace.draft(cursor, 8) == ([], -1, 0)
+    assert session.check_integrity() == workspace.check_integrity() == ""
+
+
+def test_a_cursor_serves_no_other_corpus():
+    corpus, other = _native.WorkspaceCorpus(), _native.WorkspaceCorpus()
+    corpus.add(ids([1, 2]))
+    other.add(ids([1, 3]))
+    with pytest.raises(ValueError, match="another corpus"):
+        other.draft(_native.Cursor(corpus), 3)

@@ -71,16 +71,75 @@ def test_a_cursor_finds_the_first_occurrence_of_the_longest_known_suffix(documen
 
 
 @given(documents, st.sets(st.integers(0, 5)), st.lists(st.integers(0, 2), max_size=15))
-def test_a_corpus_that_forgot_equals_one_that_never_knew(documents, forgotten, read):
+def test_no_match_or_draft_comes_from_a_dead_document(documents, forgotten, read):
+    native = _native.WorkspaceCorpus()
+    for document in documents:
+        native.add(ids(document))
+    native.forget(ids(sorted(forgotten)))
+    cursor = _native.Cursor(native)
+    for n, token in enumerate(read, 1):
+        cursor.advance(ids([token]))
+        length, draft = slow.follow_live(documents, forgotten, read[:n], 6)
+        assert cursor.length() == length
+        assert native.draft(cursor, 6) == draft
+    live = [document for number, document in enumerate(documents) if number not in forgotten]
+    assert native.n_tokens == sum(map(len, live))
+    assert native.n_tokens + native.n_dead_tokens == sum(map(len, documents))
+    assert native.check_integrity() == ""
+
+
+@given(documents, st.sets(st.integers(0, 5)), st.lists(st.integers(0, 2), max_size=15), documents)
+def test_a_rebuilt_corpus_equals_one_that_never_knew(documents, forgotten, read, later):
     native = _native.WorkspaceCorpus()
     numbers = [native.add(ids(document)) for document in documents]
     native.forget(ids(sorted(forgotten)))
+    native.rebuild()
     kept = [number for number in numbers if number not in forgotten]
+    kept += [native.add(ids(document)) for document in later]
+    live = [*documents, *later]
     cursor = _native.Cursor(native)
     cursor.advance(ids(read))
-    tokens, document, offset = slow.follow_first([documents[n] for n in kept], read, 6)
+    tokens, document, offset = slow.follow_first([live[n] for n in kept], read, 6)
     assert native.draft(cursor, 6) == (tokens, kept[document] if tokens else -1, offset)
-    assert native.n_tokens == sum(len(documents[n]) for n in kept)
+    assert native.n_tokens == sum(len(live[n]) for n in kept)
+    assert native.n_dead_tokens == 0
+    assert native.check_integrity() == ""
+
+
+changes = st.lists(
+    st.one_of(
+        st.lists(st.integers(0, 2), max_size=12),
+        st.lists(st.integers(0, 2), min_size=60, max_size=70).map(lambda text: [1] * len(text)),
+        st.integers(0, 8),
+        st.just("rebuild"),
+    ),
+    max_size=12,
+)
+
+
+@given(changes, st.lists(st.integers(0, 2), max_size=12))
+def test_documents_come_and_go_in_any_order(changes, read):
+    native = _native.WorkspaceCorpus()
+    documents: list[list[int]] = []
+    present: list[int] = []  # In the automaton, live or dead.
+    dead: set[int] = set()
+    for change in changes:
+        if change == "rebuild":
+            native.rebuild()
+            present = [number for number in present if number not in dead]
+        elif isinstance(change, int):
+            native.forget(ids([change]))
+            dead |= {change} & set(present)
+        else:
+            present.append(native.add(ids(change)))
+            documents.append(change)
+        cursor = _native.Cursor(native)
+        cursor.advance(ids(read))
+        known = [documents[number] for number in present]
+        gone = [place for place, number in enumerate(present) if number in dead]
+        length, (tokens, place, offset) = slow.follow_live(known, gone, read, 6)
+        assert cursor.length() == length
+        assert native.draft(cursor, 6) == (tokens, present[place] if tokens else -1, offset)
     assert native.check_integrity() == ""
 
 

@@ -3,7 +3,7 @@
 A text is a list of token ids; a negative id is a separator, which no match, group or copy holds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 
 def occurrences(text: Sequence[int], part: Sequence[int]) -> list[int]:
@@ -71,10 +71,26 @@ def follow_first(
     documents: Sequence[Sequence[int]], read: Sequence[int], k: int
 ) -> tuple[list[int], int, int]:
     """Tokens, document and offset behind the first occurrence of the longest known suffix."""
-    part = longest_known_suffix(documents, read)
-    for number, document in enumerate(documents):
-        ends = occurrences(document, part)
-        if ends:
-            ids = copy(document, ends[0] + 1, k, self_reference=False)
-            return (ids, number, ends[0] + 1) if ids else ([], -1, 0)
-    return [], -1, 0
+    return follow_live(documents, frozenset(), read, k)[1]
+
+
+def follow_live(
+    documents: Sequence[Sequence[int]], dead: Collection[int], read: Sequence[int], k: int
+) -> tuple[int, tuple[list[int], int, int]]:
+    """Match length; tokens, document and offset behind the match, while some documents are dead.
+
+    A suffix is where it occurs first, in the order of the documents, if that one is live; else
+    where it occurs last, if that one is; else it does not count, and the next shorter one does.
+    """
+    for m in range(len(read), 0, -1):
+        part = list(read[len(read) - m :])
+        places = [
+            (number, end + 1)
+            for number, document in enumerate(documents)
+            for end in occurrences(document, part)
+        ]
+        for number, start in places[:1] + places[-1:]:
+            if number not in dead:
+                ids = copy(documents[number], start, k, self_reference=False)
+                return m, (ids, number, start) if ids else ([], -1, 0)
+    return 0, ([], -1, 0)
