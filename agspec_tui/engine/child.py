@@ -31,8 +31,9 @@ from agspec_tui.commands import (
     ResetSession,
     Shutdown,
 )
-from agspec_tui.drafting.choose import make_drafter
+from agspec_tui.drafting.choose import require_drafter
 from agspec_tui.engine import wire
+from agspec_tui.engine.choose_drafter import DrafterMaker
 from agspec_tui.engine.indexing import Hold, IndexingThread
 from agspec_tui.engine.loop import Decoder
 from agspec_tui.engine.scripted import SCHEME, ScriptedBackend
@@ -64,7 +65,9 @@ class EngineProcess:
         self._running = 0
         self._backend: Backend | None = None
         self._decoder: Decoder | None = None
+        self._drafters: DrafterMaker | None = None
         self._settings = ConfigureDrafting()
+        self._refused: AgspecError | None = None  # why the last settings cannot be had
 
     def run(self) -> None:
         """Serve until `Shutdown` or the end of the stream."""
@@ -148,6 +151,9 @@ class EngineProcess:
                 )
                 self._emit(skipped)
             case _:
+                if isinstance(command, ConfigureDrafting):
+                    # Nobody waits for an answer; the next reply must not come by older settings.
+                    self._refused = error
                 request = command.request if isinstance(command, Generate) else 0
                 self._emit(RequestRefused(request=request, message=error.message, hint=error.hint))
 
@@ -180,9 +186,10 @@ class EngineProcess:
 
             backend = LlamaBackend(command)
         self._backend = backend
+        self._drafters = DrafterMaker(backend, command)
         self._decoder = Decoder(
             backend,
-            make_drafter(self._settings.drafter),
+            self._drafters.make(self._settings),
             make_policy(self._settings),
             self._emit,
             command.n_seq_max,
@@ -201,16 +208,20 @@ class EngineProcess:
         )
 
     def _configure(self, command: ConfigureDrafting) -> None:
+        self._refused = None
         policy = make_policy(command)
-        drafter = make_drafter(command.drafter)
-        if self._decoder is not None:
-            if command.drafter != self._settings.drafter:
-                self._decoder.drafter = drafter
+        require_drafter(command.drafter)
+        if self._decoder is not None and self._drafters is not None:
+            now, then = command, self._settings
+            if (now.drafter, now.draft_model) != (then.drafter, then.draft_model):
+                self._decoder.drafter = self._drafters.make(command)
             self._decoder.policy = policy
         self._settings = command
 
     def _generate(self, command: Generate) -> None:
         backend, decoder = self._ready()
+        if self._refused is not None:
+            raise self._refused
         self._running = command.request
         backend.abort(on=False)
         try:

@@ -113,6 +113,20 @@ def test_an_unknown_drafter_is_refused_before_anything_is_loaded(one_prompt, scr
     assert "agspec-sam" in done.stderr
 
 
+def test_a_draft_model_is_measured_like_any_method(one_prompt, smollm2, tmp_path):
+    out = tmp_path / "out.json"
+    run(
+        *("--model", smollm2, "--draft-model", smollm2, "--prompts", one_prompt),
+        *("--methods", "none,draft-model,agspec-sam+draft-model", "--json", out),
+    )
+    rows = {row["method"]: row for row in json.loads(out.read_text())["rows"]}
+    assert all(row["ids_equal"] for row in rows.values())
+    own = rows["draft-model"]
+    assert own["accept_length"] > 3.0
+    assert own["rejected_per_step"] < 0.1
+    assert rows["agspec-sam+draft-model"]["accept_length"] > 2.0
+
+
 @pytest.mark.parametrize("method", ["draft-model", "agspec-sam+draft-model"])
 def test_a_drafter_with_a_smaller_model_is_refused_without_one(one_prompt, scripted, method):
     with pytest.raises(DraftError, match="needs a draft model") as refused:

@@ -139,7 +139,9 @@ async def test_a_model_that_cannot_be_loaded_is_one_clear_error(make_client, pat
 async def test_an_unknown_drafter_is_refused_with_a_hint(make_client, tmp_path):
     client, events = make_client()
     await client.start(script(tmp_path, ["x"]), ConfigureDrafting(drafter="nonsense"))
-    await client.generate(ask(1, Message("user", "go")))
+    with pytest.raises(EngineError, match="unknown drafter 'nonsense'") as refused:
+        await client.generate(ask(1, Message("user", "go")))
+    assert "agspec-sam" in refused.value.hint
     assert any("nonsense" in getattr(event, "message", "") for event in events)
 
 
@@ -265,3 +267,23 @@ async def test_a_forgotten_file_is_not_drafted_from(make_client, tmp_path):
     await client.generate(ask(1, Message("user", "go")))
     steps = [event for event in events if isinstance(event, StepCommitted)]
     assert not any(step.document.startswith("a.py") for step in steps)
+
+
+async def test_settings_that_cannot_be_had_refuse_the_replies_until_others_come(
+    make_client, tmp_path, smollm2
+):
+    client, _ = make_client()
+    await client.start(script(tmp_path, ["a", "b"]), ConfigureDrafting(drafter="none"))
+    foreign = ConfigureDrafting(drafter="draft-model", policy="own", draft_model=str(smollm2))
+    await client.configure(foreign)
+    with pytest.raises(EngineError, match="smollm2-135m has another vocabulary"):
+        await client.generate(ask(1, Message("user", "x")))
+    await client.configure(ConfigureDrafting(drafter="agspec-sam"))
+    assert (await client.generate(ask(2, Message("user", "x")))).text == "a"
+
+
+async def test_a_draft_model_that_cannot_be_had_fails_the_start(make_client, tmp_path, smollm2):
+    client, _ = make_client()
+    foreign = ConfigureDrafting(drafter="draft-model", policy="own", draft_model=str(smollm2))
+    with pytest.raises(EngineError, match="another vocabulary"):
+        await client.start(script(tmp_path, ["a"]), foreign)
