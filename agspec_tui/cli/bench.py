@@ -9,6 +9,7 @@ import msgspec
 
 from agspec_tui.config import load as load_config
 from agspec_tui.config import logs_dir
+from agspec_tui.drafting.choose import LABELS
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.session.bench import (
     BenchPrompt,
@@ -115,4 +116,6 @@ def _table(report: BenchReport) -> str:
             f"{row.method:<24}{row.kind:<12}{row.n_tokens:>8}{row.tok_per_s:>9.2f}{speedup:>10}"
             f"{row.accept_length:>8.2f}{row.rejected_per_step:>15.2f}{equal:>10}"
         )
+    drafters = dict.fromkeys(row.method.partition(":")[0] for row in report.rows)
+    lines += [f"{name}: {LABELS[name]}" for name in drafters if name in LABELS]
     return "\n".join(lines)

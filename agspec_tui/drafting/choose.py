@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from agspec_tui.drafting.agspec import Agspec, StaticCorpus
+from agspec_tui.drafting.baselines.fastcoder import FastCoder
 from agspec_tui.drafting.baselines.llama_ngram_map_k import LlamaNgramMapK
 from agspec_tui.drafting.baselines.llama_ngram_mod import LlamaNgramMod
 from agspec_tui.drafting.baselines.llama_ngram_simple import LlamaNgramSimple
@@ -18,6 +19,7 @@ _MAKERS: dict[str, Callable[[StaticCorpus | None], Drafter]] = {
     "agspec-sam": lambda static: Agspec("agspec-sam", SessionCorpus, static),
     "pld": lambda static: Pld(),
     "sam": Sam,
+    "fastcoder": FastCoder,
     "llama-ngram-simple": lambda static: LlamaNgramSimple(),
     "llama-ngram-map-k": lambda static: LlamaNgramMapK(),
     "llama-ngram-mod": lambda static: LlamaNgramMod(),
@@ -28,6 +30,9 @@ NAMES = tuple(_MAKERS)
 
 MODEL_NAMES = ("draft-model", "agspec-sam+draft-model")
 """Drafters with a smaller model, which the engine makes, since it runs models."""
+
+LABELS = {"fastcoder": "from its abstract"}
+"""What a report must say of a drafter beside its name."""
 
 _SCALED = frozenset({"none", "agspec-sam", "agspec-suffix", "agspec-sam+draft-model"})
 """Drafters whose draft length is the policy's matter."""

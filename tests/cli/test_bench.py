@@ -85,6 +85,15 @@ def test_without_plain_decoding_there_is_no_ratio(one_prompt, scripted):
 
 
 @pytest.mark.parametrize(
+    ("methods", "n_labels"), [("none,fastcoder,fastcoder:fixed", 1), ("none,pld", 0)]
+)
+def test_a_drafter_made_from_its_abstract_is_named_so(one_prompt, scripted, methods, n_labels):
+    done = run("--model", scripted(3), "--prompts", one_prompt, "--methods", methods)
+    assert done.exit_code == 0
+    assert done.stdout.count("fastcoder: from its abstract") == n_labels
+
+
+@pytest.mark.parametrize(
     ("args", "message"),
     [
         (("--methods", "none,none"), "stands there twice"),

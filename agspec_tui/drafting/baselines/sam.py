@@ -1,11 +1,9 @@
 """`sam`: SAM-Decoding without a model drafter (hyx1999/SAM-Decoding, with its defaults)."""
 
-from collections.abc import Sequence
-
-from agspec_tui._native import SuffixAutomaton
-from agspec_tui.drafting.agspec import GLOBAL, StaticCorpus
-from agspec_tui.drafting.baselines.context_drafter import CONTEXT, ContextDrafter, Copy
-from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Match, Piece
+from agspec_tui.drafting.agspec import GLOBAL
+from agspec_tui.drafting.baselines.automaton_drafter import AutomatonDrafter
+from agspec_tui.drafting.baselines.context_drafter import CONTEXT, Copy
+from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Match
 
 _STATIC_BIAS = 5
 """Ids that a static match is counted shorter by; ties go to the context."""
@@ -15,7 +13,7 @@ _N_MOST = 59
 """Most tokens proposed: 60 with the newest token, which the original counts."""
 
 
-class Sam(ContextDrafter):
+class Sam(AutomatonDrafter):
     """Copies what followed the longest match, min(59, 4·m) tokens of it.
 
     The context is prompt and output of the present call; another prompt starts anew. Its match is
@@ -30,44 +28,6 @@ class Sam(ContextDrafter):
     """
 
     name = "sam"
-
-    def __init__(self, static: StaticCorpus | None = None) -> None:
-        """Make one with an empty context.
-
-        Args:
-            static: the static corpus; None for none.
-        """
-        super().__init__()
-        self._automaton = SuffixAutomaton()
-        self._static = static
-
-    def begin(self, sequence: str, pieces: Sequence[Piece]) -> None:
-        """The prompt becomes the context, also of the static corpus.
-
-        Raises:
-            DraftError: a token id is negative, or no 32-bit integer.
-        """
-        super().begin(sequence, pieces)
-        if self._static is not None:
-            self._static.begin([token for piece in pieces for token in piece.ids])
-
-    def _keep(self, n_kept: int) -> None:
-        # An automaton only grows: a prompt that goes on from the old context extends it.
-        if n_kept < self._automaton.n_tokens:
-            self._automaton = SuffixAutomaton()
-            n_kept = 0
-        self._automaton.append(self._text.ids[n_kept:])
-
-    def feed(self, ids: Sequence[int]) -> None:
-        """Append committed tokens to the context.
-
-        Raises:
-            DraftError: a token id is negative, or no 32-bit integer.
-        """
-        super().feed(ids)
-        self._automaton.append(self._text.ids[self._automaton.n_tokens :])
-        if self._static is not None and len(ids):
-            self._static.feed(ids)
 
     def _search(self) -> Copy | None:
         length = self._automaton.match_length()
@@ -92,9 +52,3 @@ class Sam(ContextDrafter):
         n_tokens = min(k, _N_MOST, _FACTOR * match.length)
         ids, document, offset = self._static.draft(n_tokens)
         return Draft(ids, GLOBAL, document, offset) if ids else NO_DRAFT
-
-    def reset(self) -> None:
-        """Drop the context; the static corpus stays."""
-        super().reset()
-        if self._static is not None:
-            self._static.begin([])
