@@ -70,6 +70,11 @@ def models_dir() -> Path:
     return Path(platformdirs.user_data_dir("agspec-tui")) / "models"
 
 
+def corpora_dir() -> Path:
+    """Where `corpus build` puts global corpora. Not created here."""
+    return Path(platformdirs.user_data_dir("agspec-tui")) / "corpora"
+
+
 def logs_dir() -> Path:
     """Where the engine's log files go. Not created here."""
     return Path(platformdirs.user_log_dir("agspec-tui"))

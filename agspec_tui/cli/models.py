@@ -2,15 +2,14 @@
 
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
-import msgspec
 
+from agspec_tui.cli.output import printable, table, write_json
 from agspec_tui.cli.pull_progress import PullProgress
 from agspec_tui.config import load, models_dir
-from agspec_tui.errors import ModelError, UsageError
+from agspec_tui.errors import ModelError
 from agspec_tui.models.catalogue import DEFAULT, ENTRIES, CatalogueEntry, require
 from agspec_tui.models.discover import FoundModel, discover
 from agspec_tui.models.joining import part_path
@@ -35,19 +34,19 @@ def list_models(json_file: str | None) -> None:
     folder = models_dir()
     found = discover()
     if json_file is not None:
-        _write_json(_document(folder, found), json_file)
+        write_json(_document(folder, found), json_file)
         return
     rows = [
         (entry.name, in_units(entry.n_bytes), entry.licence, _state(entry, folder), entry.use)
         for entry in ENTRIES
     ]
-    _table(("name", "size", "licence", "state", "use"), rows)
+    table(("name", "size", "licence", "state", "use"), rows)
     if found:
         click.echo("\nfound on this machine")
-        _table(
+        table(
             ("name", "size", "place", "path"),
             [
-                (_printable(m.name), in_units(m.n_bytes), m.place, _printable(str(m.path)))
+                (printable(m.name), in_units(m.n_bytes), m.place, printable(str(m.path)))
                 for m in found
             ],
         )
@@ -101,7 +100,7 @@ def plan_model(name: str, n_ctx: int | None, n_batch: int | None) -> None:
         ("needed", in_units(made.total_bytes)),
         ("available", in_units(available)),
     ]
-    _table(("memory", _printable(resolved.name)), rows)
+    table(("memory", printable(resolved.name)), rows)
     check_fits(header, made.n_ctx, made.n_batch, available)
     click.echo("fits")
 
@@ -119,7 +118,7 @@ def _state(entry: CatalogueEntry, folder: Path) -> str:
 def _document(folder: Path, found: list[FoundModel]) -> dict[str, object]:
     return {
         "schema": _SCHEMA,
-        "models_dir": _printable(str(folder)),
+        "models_dir": printable(str(folder)),
         "default": DEFAULT,
         "models": [
             {
@@ -129,40 +128,17 @@ def _document(folder: Path, found: list[FoundModel]) -> dict[str, object]:
                 "licence": entry.licence,
                 "sha256": entry.sha256,
                 "state": _state(entry, folder),
-                "path": _printable(str(model_path(entry.name, folder))),
+                "path": printable(str(model_path(entry.name, folder))),
             }
             for entry in ENTRIES
         ],
         "found": [
             {
-                "name": _printable(model.name),
+                "name": printable(model.name),
                 "n_bytes": model.n_bytes,
                 "place": model.place,
-                "path": _printable(str(model.path)),
+                "path": printable(str(model.path)),
             }
             for model in found
         ],
     }
-
-
-def _write_json(document: dict[str, object], file: str) -> None:
-    text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
-    if file == "-":
-        click.echo(text)
-        return
-    try:
-        Path(file).write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{file} cannot be written: {error.strerror}", "--json FILE") from error
-
-
-def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
-    for row in [head, *rows]:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        click.echo("  ".join(cells).rstrip())
-
-
-def _printable(text: str) -> str:
-    """A name from the disk without what could move the cursor or is no text."""
-    return "".join(c if c.isprintable() else "?" for c in text)

@@ -41,6 +41,7 @@ _FIELDS = struct.Struct("<8sIIQIIQ32s32s24x")
 _DIGEST_BYTES = 32
 HEADER_BYTES = _FIELDS.size + _DIGEST_BYTES
 _MOST_TOKENS = 1 << 30
+_LAST_S = 253_402_300_799  # the end of the year 9999
 _BUILD = "build it anew with `agspec-tui corpus build`"
 
 
@@ -236,6 +237,8 @@ def _checked(path: Path, header: CorpusHeader, data: mmap.mmap) -> CorpusFile:
     n, n_documents = header.n_tokens, header.n_documents
     if not 0 < n < _MOST_TOKENS or not n_documents:
         raise _damaged(path, "it holds no text")
+    if header.created_s > _LAST_S:
+        raise _damaged(path, "its date is wrong")
     at = HEADER_BYTES
     ids = np.frombuffer(data, dtype=np.int32, count=n, offset=at)
     order = np.frombuffer(data, dtype=np.int32, count=n, offset=at + 4 * n)

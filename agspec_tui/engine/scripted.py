@@ -5,6 +5,7 @@ is a function of its context like any other: off the script (behind a rejected d
 chooses a blank, so verification, rollback and positions are exercised for real.
 """
 
+import hashlib
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -84,6 +85,10 @@ class ScriptedBackend:
     def is_eog(self, token: int) -> bool:
         """Whether it is the ChatML end mark."""
         return token == _END_ID
+
+    def fingerprint(self) -> bytes:
+        """The same for all scripts: their tokens are bytes and the two marks."""
+        return hashlib.blake2b(f"bytes {_START} {_END}".encode(), digest_size=32).digest()
 
     def scaffold(self, roles: Sequence[str]) -> list[str]:
         """ChatML."""

@@ -62,6 +62,13 @@ class Backend(Protocol):
         """Whether a token ends the generation."""
         ...
 
+    def fingerprint(self) -> bytes:
+        """A hash of the vocabulary, 32 bytes, that ties a corpus file to its tokenizer.
+
+        It may take some tenths of a second.
+        """
+        ...
+
     def scaffold(self, roles: Sequence[str]) -> list[str]:
         """Texts of the chat template around the contents of messages with these roles.
 

@@ -127,6 +127,7 @@ def test_a_corpus_of_another_tokenizer_is_refused(corpus, fingerprint, n_vocab):
         ({"n_tokens": 2**40}, "bytes"),
         ({"n_documents": 0, "n_name_bytes": 36 + 22}, "no text"),
         ({"n_documents": 2, "n_name_bytes": 12 + 22}, "documents do not fill"),
+        ({"created_s": 2**63}, "date"),
         ({"n_vocab": 9}, "n_vocab"),
         ({"n_vocab": 2**31}, "n_vocab"),
     ],

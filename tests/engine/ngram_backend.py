@@ -43,6 +43,9 @@ class NgramBackend:
     def is_eog(self, token: int) -> bool:
         return self._eog and token == EOG
 
+    def fingerprint(self) -> bytes:
+        return bytes(32)
+
     def scaffold(self, roles: Sequence[str]) -> list[str]:
         return split_scaffold(render_chatml, roles)
 
