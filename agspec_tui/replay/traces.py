@@ -104,14 +104,23 @@ class _EventLine(msgspec.Struct, frozen=True):
     """What is needed of any event of a recording."""
 
     kind: str
+    """Its kind."""
     seq: int
+    """Its number; every event has one."""
     role: str = ""
+    """The role it belongs to."""
     turn: int = 0
+    """The turn it belongs to."""
     text: str = ""
+    """The issue, or a reply."""
     output: str = ""
+    """Output of a command."""
     session_id: str = ""
+    """Name of the session, at its start."""
     model: str = ""
+    """The model, at its start."""
     repo: str = ""
+    """The repository, at its start."""
 
 
 _session = msgspec.json.Decoder(TraceSession)
