@@ -8,7 +8,9 @@ from agspec_tui.drafting.baselines.llama_ngram_map_k import LlamaNgramMapK
 from agspec_tui.drafting.baselines.llama_ngram_mod import LlamaNgramMod
 from agspec_tui.drafting.baselines.llama_ngram_simple import LlamaNgramSimple
 from agspec_tui.drafting.baselines.pld import Pld
+from agspec_tui.drafting.baselines.rest import Rest
 from agspec_tui.drafting.baselines.sam import Sam
+from agspec_tui.drafting.global_corpus import GlobalCorpus
 from agspec_tui.drafting.plain import Plain
 from agspec_tui.drafting.session_corpus import SessionCorpus
 from agspec_tui.drafting.types import Drafter
@@ -18,6 +20,7 @@ _MAKERS: dict[str, Callable[[StaticCorpus | None], Drafter]] = {
     "none": lambda static: Plain(),
     "agspec-sam": lambda static: Agspec("agspec-sam", SessionCorpus, static),
     "pld": lambda static: Pld(),
+    "rest": lambda static: Rest(static.file if isinstance(static, GlobalCorpus) else None),
     "sam": Sam,
     "fastcoder": FastCoder,
     "llama-ngram-simple": lambda static: LlamaNgramSimple(),

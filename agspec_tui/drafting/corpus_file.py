@@ -90,6 +90,8 @@ class CorpusFile:
     """Token ids, shape (n_tokens,); documents are separated by a negative id."""
     order: Ids
     """Positions in the order of their suffixes, shape (n_tokens,)."""
+    shared: npt.NDArray[np.uint8]
+    """Leading tokens that each suffix shares with the one before it, at most 255."""
     starts: Ids
     """Position of each document's first token, ascending, shape (n_documents,)."""
     name_ends: Ids
@@ -259,7 +261,7 @@ def _checked(path: Path, header: CorpusHeader, data: mmap.mmap) -> CorpusFile:
         array = SuffixArray(ids, order, shared, min(header.n_vocab, 2**31 - 1))
     except ValueError as error:
         raise _damaged(path, str(error)) from error
-    return CorpusFile(header, ids, order, starts, name_ends, data[at + n :], array)
+    return CorpusFile(header, ids, order, shared, starts, name_ends, data[at + n :], array)
 
 
 def _joined(kept: list[tuple[bytes, Ids]], starts: npt.NDArray[np.int32], n_tokens: int) -> Ids:

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from agspec_tui._native import ArrayCursor
 from agspec_tui.drafting.corpus_file import CorpusFile, open_corpus
+from agspec_tui.drafting.token_ids import checked
 
 MOST_MATCHED = 252
 """Longest match that the suffix array tells, in tokens."""
@@ -20,7 +19,8 @@ class GlobalCorpus:
 
     def __init__(self, file: CorpusFile) -> None:
         """Follow a context through an open file; several corpora may share one file."""
-        self._file = file
+        self.file = file
+        """The open file."""
         self._cursor = ArrayCursor(file.array)
 
     def begin(self, ids: Sequence[int]) -> None:
@@ -30,7 +30,7 @@ class GlobalCorpus:
 
     def feed(self, ids: Sequence[int]) -> None:
         """The decoding context goes on."""
-        self._cursor.advance(np.array(ids, dtype=np.int32))
+        self._cursor.advance(checked(ids))
 
     def match_length(self) -> int:
         """Length of the longest suffix of the context that occurs in the corpus, in tokens."""
@@ -47,17 +47,17 @@ class GlobalCorpus:
         ids, position = self._cursor.draft(k)
         if not ids:
             return (), "", 0
-        return (tuple(ids), *self._file.locate(position))
+        return (tuple(ids), *self.file.locate(position))
 
     @property
     def n_tokens(self) -> int:
         """Tokens in the corpus, separators included."""
-        return self._file.header.n_tokens
+        return self.file.header.n_tokens
 
     @property
     def memory_bytes(self) -> int:
         """Bytes that the compiled core holds beside the mapped file."""
-        return self._file.array.memory_bytes
+        return self.file.array.memory_bytes
 
 
 def open_global(path: Path, fingerprint: bytes, n_vocab: int) -> GlobalCorpus:
