@@ -78,6 +78,8 @@ class StepCommitted(EventRoot, frozen=True, kw_only=True):
     """Document the draft was copied from: a path and view, or a message label."""
     offset: int
     """Token offset of the copy within that document."""
+    line: int = 0
+    """Line of the file, from 1, in which the first drafted token begins; 0 if it is no file's."""
     budget: int
     """K: length the policy asked for."""
     cap: int
