@@ -10,19 +10,25 @@ from agspec_tui.drafting.baselines.llama_ngram_simple import LlamaNgramSimple
 from agspec_tui.drafting.baselines.pld import Pld
 from agspec_tui.drafting.baselines.rest import Rest
 from agspec_tui.drafting.baselines.sam import Sam
+from agspec_tui.drafting.baselines.suffix import Suffix
 from agspec_tui.drafting.global_corpus import GlobalCorpus
 from agspec_tui.drafting.plain import Plain
 from agspec_tui.drafting.session_corpus import SessionCorpus
+from agspec_tui.drafting.session_tree import SessionTree
 from agspec_tui.drafting.types import Drafter
 from agspec_tui.errors import DraftError
 
 _MAKERS: dict[str, Callable[[StaticCorpus | None], Drafter]] = {
     "none": lambda static: Plain(),
     "agspec-sam": lambda static: Agspec("agspec-sam", SessionCorpus, static),
+    "agspec-suffix": lambda static: Agspec(
+        "agspec-suffix", lambda: SessionCorpus(SessionTree()), static
+    ),
     "pld": lambda static: Pld(),
     "rest": lambda static: Rest(static.file if isinstance(static, GlobalCorpus) else None),
     "sam": Sam,
     "fastcoder": FastCoder,
+    "suffix": lambda static: Suffix(),
     "llama-ngram-simple": lambda static: LlamaNgramSimple(),
     "llama-ngram-map-k": lambda static: LlamaNgramMapK(),
     "llama-ngram-mod": lambda static: LlamaNgramMod(),
