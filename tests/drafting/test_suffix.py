@@ -58,6 +58,15 @@ def test_fewer_tokens_asked_for_are_searched_for_anew():
     assert made.draft(made.match(), 8) == long
 
 
+def test_an_empty_prompt_is_a_context_too():
+    made = Suffix()
+    assert made.match() == NO_MATCH
+    made.begin("coder", [Piece("p", ())])
+    assert made.match() == NO_MATCH
+    made.feed((1, 2, 3, 1, 2))
+    assert made.draft(made.match(), 4).ids == (3, 1)
+
+
 class Slow:
     """The same drafter over slow trees."""
 
