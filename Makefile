@@ -81,6 +81,10 @@ bench: setup  ## Tokens per second with and without drafting, same prompts, inte
 	@[ -f "$$MODEL" ] || agspec-tui models pull "$$MODEL"
 	@agspec-tui bench --model "$$MODEL" --methods none,agspec-sam $(ARGS)
 
+.PHONY: bench-native
+bench-native: setup-dev  ## Times of the compiled core on recorded sessions; AGSPEC_PEERS adds peers
+	@$(PY) bench/native/run.py $(ARGS)
+
 .PHONY: setup
 setup: $(STAMPS)/run  ## Virtual environment, llama.cpp, this package
 
