@@ -1,4 +1,5 @@
 import asyncio
+import logging
 import threading
 from pathlib import Path
 
@@ -58,6 +59,18 @@ async def test_more_folders_than_may_be_watched_are_compared_before_each_turn(fo
     put(root, "many/7/a.py", "changed\n")
     await following.watcher.refresh()
     await following.until_holds("many/7/a.py", "changed\n")
+
+
+async def test_when_the_system_lost_events_every_followed_file_is_looked_at(
+    following, root, capsys
+):
+    await following.start("opened", "a.py")
+    put(root, "a.py", "new\n")
+    await asyncio.sleep(0.1)
+    following.watcher._events.take()  # as if none of these had come
+    logging.getLogger("watchdog.observers.inotify_c").warning("Inotify queue overflowed")
+    await following.until_holds("a.py", "new\n")
+    assert capsys.readouterr().err == ""
 
 
 def n_open_files():
