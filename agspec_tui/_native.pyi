@@ -322,8 +322,8 @@ class ArrayCursor:
 
         Args:
             k: most tokens.
-            visit_cap: most suffixes looked at for repeated groups, and as many again if there is
-                none; the answer is exact if that is not reached.
+            visit_cap: most suffixes looked at for repeated groups, and an eighth as many again if
+                there is none; the answer is exact if that is not reached.
 
         Returns:
             (token ids, position of the first in the text); ([], -1) if there is none.

@@ -10,6 +10,7 @@ namespace {
 constexpr std::int32_t kGroup = 3;      // Tokens in a group.
 constexpr std::int32_t kBlock = 256;    // Suffixes in a block of the order.
 constexpr std::int32_t kStrides = 64;   // Suffixes looked at one by one before galloping.
+constexpr std::int32_t kReadCost = 8;   // Visits that a look into the text counts as.
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
@@ -203,6 +204,7 @@ Position SuffixArray::repeated_group(const SuffixRange& range, std::int32_t visi
   return best == kNoPosition ? best : best + range.length;
 }
 
+// Reads the text behind every suffix, which costs far more than a step of `repeated_group`.
 Position SuffixArray::most_recent(const SuffixRange& range, std::int32_t visit_cap) const {
   Position full = kNoPosition, any = kNoPosition;
   const std::int32_t end = std::min<std::int64_t>(range.end, std::int64_t{range.begin} + visit_cap);
@@ -217,7 +219,7 @@ Position SuffixArray::most_recent(const SuffixRange& range, std::int32_t visit_c
 Position SuffixArray::most_frequent_group(const SuffixRange& range, std::int32_t visit_cap) const {
   if (range.length < 1 || visit_cap < 1) return kNoPosition;
   const Position repeated = repeated_group(range, visit_cap);
-  return repeated == kNoPosition ? most_recent(range, visit_cap) : repeated;
+  return repeated == kNoPosition ? most_recent(range, visit_cap / kReadCost + 1) : repeated;
 }
 
 std::vector<Token> SuffixArray::copy(Position start, std::int32_t k) const {

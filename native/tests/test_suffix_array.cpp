@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <random>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "check.hpp"
@@ -98,6 +100,26 @@ void an_order_that_leads_out_of_the_text_is_refused() {
   CHECK(refused);
 }
 
+// What a forged file may hold: every position once, but in any order, and any shared prefixes.
+void wrong_orders_and_prefixes_never_lead_out_of_the_text() {
+  std::mt19937 random(7);
+  const auto below = [&](std::uint32_t n) { return static_cast<std::int32_t>(random() % n); };
+  for (int round = 0; round < 300; ++round) {
+    Text text(1 + random() % 600);
+    for (Token& token : text) token = below(4) - (below(9) == 0 ? 4 : 0);
+    Sorted sorted(text);
+    std::shuffle(sorted.order.begin(), sorted.order.end(), random);
+    for (auto& n : sorted.shared) n = static_cast<std::uint8_t>(below(2) == 0 ? 255 : below(256));
+    const SuffixArray array = sorted.array(4);
+    ArrayCursor cursor(array);
+    for (int step = 0; step < 20; ++step) {
+      cursor.advance(Text{below(4), below(4)});
+      const Position start = array.most_frequent_group(cursor.match());
+      for (const Token token : array.copy(start, 5)) CHECK(token >= 0 && token < 4);
+    }
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -107,4 +129,5 @@ int main() {
   a_cursor_keeps_the_longest_suffix();
   long_runs_of_one_group_are_galloped_over();
   an_order_that_leads_out_of_the_text_is_refused();
+  wrong_orders_and_prefixes_never_lead_out_of_the_text();
 }

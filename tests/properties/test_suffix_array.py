@@ -32,7 +32,6 @@ fibonacci = st.integers(0, 8).map(
 corpora = st.one_of(texts, periodic, fibonacci, st.lists(st.just(0), max_size=400))
 
 
-@settings(max_examples=150, deadline=None)
 @given(corpora)
 @example([])
 @example([-1])
@@ -45,7 +44,6 @@ def test_order_and_shared_prefixes_equal_the_slow_ones(text):
     assert array_of(text).check_integrity() == ""
 
 
-@settings(max_examples=150, deadline=None)
 @given(corpora, st.lists(st.integers(-1, 5), max_size=5), st.data())
 def test_find_equals_the_slow_one(text, part, data):
     array = array_of(text)
@@ -61,7 +59,6 @@ def test_find_equals_the_slow_one(text, part, data):
         assert list(range(begin, end)) == expected
 
 
-@settings(max_examples=200, deadline=None)
 @given(corpora, st.lists(st.lists(st.integers(-1, 5), max_size=6), max_size=12), st.data())
 def test_match_and_draft_equal_the_slow_ones_at_every_step(text, pieces, data):
     cursor = _native.ArrayCursor(array_of(text))

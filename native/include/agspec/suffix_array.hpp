@@ -57,8 +57,8 @@ class SuffixArray {
   // Where to copy from: the first token of the most frequent group of three tokens that follow the
   // range's tokens, ties to the most recent occurrence (the largest position). If nothing is
   // followed by three tokens: the most recent occurrence that is followed by one. kNoPosition if
-  // there is none. Looks at no more than `visit_cap` suffixes for repeated groups, and at as many
-  // again if there is none; exact if that is not reached.
+  // there is none. Looks at no more than `visit_cap` suffixes for repeated groups, and at an eighth
+  // as many again if there is none; exact if that is not reached.
   Position most_frequent_group(const SuffixRange& range,
                                std::int32_t visit_cap = kArrayVisitCap) const;
 
