@@ -10,6 +10,8 @@ from agspec_tui.drafting.types import Ids
 from agspec_tui.errors import DraftError
 
 _LARGEST = 2**31 - 1
+_FEW = 64
+"""Tokens below which numpy needs longer than the interpreter to find the least of them."""
 
 
 def checked(ids: Ids | Sequence[int]) -> Ids:
@@ -20,20 +22,29 @@ def checked(ids: Ids | Sequence[int]) -> Ids:
     """
     if not len(ids):
         return np.empty(0, dtype=np.int32)
+    if isinstance(ids, np.ndarray):
+        return _checked_array(ids)
     try:
-        tokens = ids if isinstance(ids, np.ndarray) else np.frombuffer(array("i", ids), np.int32)
+        tokens = array("i", ids)
     except (TypeError, OverflowError) as error:
         raise _refusal() from error
-    if tokens.ndim != 1 or tokens.dtype.kind not in "iu":
+    view = np.frombuffer(tokens, np.int32)
+    if (min(tokens) if len(tokens) < _FEW else view.min()) < 0:
         raise _refusal()
-    if tokens.min() < 0 or tokens.max() > _LARGEST:
-        raise _refusal()
-    return np.ascontiguousarray(tokens, dtype=np.int32)
+    return view
 
 
 def digest(ids: Ids) -> bytes:
     """What tells one run of tokens from another: 16 bytes of BLAKE2b, whatever its length."""
     return hashlib.blake2b(ids.tobytes(), digest_size=16).digest()
+
+
+def _checked_array(ids: Ids) -> Ids:
+    if ids.ndim != 1 or ids.dtype.kind not in "iu":
+        raise _refusal()
+    if ids.min() < 0 or ids.max() > _LARGEST:
+        raise _refusal()
+    return np.ascontiguousarray(ids, dtype=np.int32)
 
 
 def _refusal() -> DraftError:

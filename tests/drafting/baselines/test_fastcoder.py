@@ -1,3 +1,5 @@
+from functools import partial
+
 import pytest
 
 from agspec_tui.drafting.baselines.fastcoder import FastCoder
@@ -46,41 +48,44 @@ def drafter(*prompt, general=(), files=(), output=OUTPUT, context=()):
 
 
 @pytest.mark.parametrize(
-    ("made", "expected"),
+    ("make", "expected"),
     [
         pytest.param(
-            drafter(1, 2, 3, 4, files=[(2, 3, 9)], general=(2, 3, 8), context=(2, 3)),
+            partial(drafter, 1, 2, 3, 4, files=[(2, 3, 9)], general=(2, 3, 8), context=(2, 3)),
             (Match(2, "context"), Draft((4, 90, *OUTPUT[:8]), "context", "user", 3)),
             id="tie to the cache",
         ),
         pytest.param(
-            drafter(1, 2, 3, files=[(6, 2, 3, 9)], general=(6, 2, 3, 8), context=(6, 2, 3)),
+            partial(
+                drafter, 1, 2, 3, files=[(6, 2, 3, 9)], general=(6, 2, 3, 8), context=(6, 2, 3)
+            ),
             (Match(3, "workspace"), Draft((9,), "workspace", "0.py (raw)", 3)),
             id="tie to the repository",
         ),
         pytest.param(
-            drafter(1, 2, 3, files=[(2, 3, 9)], general=(6, 2, 3, 8), context=(6, 2, 3)),
+            partial(drafter, 1, 2, 3, files=[(2, 3, 9)], general=(6, 2, 3, 8), context=(6, 2, 3)),
             (Match(3, "global"), Draft((8,), "global", "general", 3)),
             id="general is longest",
         ),
         pytest.param(
-            drafter(1, 2, 3, 4, output=OUTPUT[:8], context=(2, 3)),
+            partial(drafter, 1, 2, 3, 4, output=OUTPUT[:8], context=(2, 3)),
             (NO_MATCH, NO_DRAFT),
             id="cache is not used yet",
         ),
         pytest.param(
-            drafter(1, 2, 3, 4, files=[(3, 9)], context=(3,)),
+            partial(drafter, 1, 2, 3, 4, files=[(3, 9)], context=(3,)),
             (NO_MATCH, NO_DRAFT),
             id="one token is too short",
         ),
         pytest.param(
-            drafter(1, 2, 3, 4, files=[(77, 3, 9)], context=(77, 3)),
+            partial(drafter, 1, 2, 3, 4, files=[(77, 3, 9)], context=(77, 3)),
             (Match(2, "workspace"), Draft((9,), "workspace", "0.py (raw)", 2)),
             id="raw views only",
         ),
     ],
 )
-def test_the_longest_match_of_cache_and_stores_is_drafted_from(made, expected):
+def test_the_longest_match_of_cache_and_stores_is_drafted_from(make, expected):
+    made = make()
     assert (made.match(), made.draft(made.match(), 32)) == expected
 
 

@@ -83,9 +83,9 @@ def test_sam_counts_a_static_match_five_shorter(length, expected):
         assert drafted(made) == Draft(RUN[:n_tokens], "global", "static", 4)
 
 
-@pytest.mark.parametrize("made", [LlamaNgramSimple(), LlamaNgramMapK(), LlamaNgramMod()])
-def test_llama_cpp_proposes_nothing_before_the_first_generated_token(made):
-    begun(made, RUN, RUN[:40])
+@pytest.mark.parametrize("make", [LlamaNgramSimple, LlamaNgramMapK, LlamaNgramMod])
+def test_llama_cpp_proposes_nothing_before_the_first_generated_token(make):
+    made = begun(make(), RUN, RUN[:40])
     assert drafted(made) == NO_DRAFT
     made.feed(RUN[40:41])
     assert drafted(made, 9).ids == RUN[41:50]
