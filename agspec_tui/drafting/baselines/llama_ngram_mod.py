@@ -47,7 +47,8 @@ class _Table:
         for shift in range(_N_MATCH):
             slots = slots * np.uint32(_FACTOR) + ids[shift : shift + n_runs].view(np.uint32)
         slots %= np.uint32(_N_SLOTS)
-        self.n_used += len(np.unique(slots[self.next[slots] == _EMPTY]))
+        empty = slots[self.next[slots] == _EMPTY]
+        self.n_used += len(set(empty.tolist()))
         self.next[slots] = ids[_N_MATCH:]  # of equal slots the last one assigned stays
 
     def chain(self, ids: list[int]) -> list[int]:

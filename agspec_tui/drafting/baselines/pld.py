@@ -47,10 +47,12 @@ class Pld(ContextDrafter):
         return None
 
     def _index(self, n_tokens: int) -> None:
+        start = max(0, self._n_indexed - _SIZES[0] + 1)
+        ids = self._text.ids[start:n_tokens].tolist()
         for size, first in self._first.items():
-            start = max(0, self._n_indexed - size + 1)
-            ids = self._text.ids[start:].tolist()
-            grams = zip(*(ids[shift:] for shift in range(size)), strict=False)
-            for position, gram in enumerate(grams, start):
+            # Runs of `size` tokens that end in what is new.
+            skipped = max(0, self._n_indexed - size + 1 - start)
+            grams = zip(*(ids[skipped + shift :] for shift in range(size)), strict=False)
+            for position, gram in enumerate(grams, start + skipped):
                 first.setdefault(gram, position)
         self._n_indexed = n_tokens
