@@ -168,7 +168,7 @@ class EngineProcess:
             case IndexDocument():
                 self._index(command)
             case ForgetDocument():
-                self._ready()[1].drafter.forget(command.path)
+                self._forget(command.path)
             case ResetSession():
                 self._ready()[1].reset(keep_cache=command.keep_cache)
             case Cancel() | Shutdown():
@@ -213,8 +213,13 @@ class EngineProcess:
         require_drafter(command.drafter)
         if self._decoder is not None and self._drafters is not None:
             now, then = command, self._settings
-            if (now.drafter, now.draft_model) != (then.drafter, then.draft_model):
+            if (now.drafter, now.draft_model, now.global_corpus) != (
+                then.drafter,
+                then.draft_model,
+                then.global_corpus,
+            ):
                 self._decoder.drafter = self._drafters.make(command)
+                self._decoder.lines.clear()
             self._decoder.policy = policy
         self._settings = command
 
@@ -234,6 +239,8 @@ class EngineProcess:
         backend, decoder = self._ready()
         views = [(view.name, backend.tokenize(view.text, special=False)) for view in command.views]
         n_corpus = decoder.drafter.index(command.path, views)
+        ids = (ids for _, ids in views)
+        decoder.lines.add(command.path, list(zip(command.views, ids, strict=True)))
         self._emit(
             DocumentIndexed(
                 path=command.path,
@@ -242,6 +249,11 @@ class EngineProcess:
                 skipped="",
             )
         )
+
+    def _forget(self, path: str) -> None:
+        _, decoder = self._ready()
+        decoder.drafter.forget(path)
+        decoder.lines.forget(path)
 
     def _ready(self) -> tuple[Backend, Decoder]:
         if self._backend is None or self._decoder is None:

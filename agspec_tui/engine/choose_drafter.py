@@ -1,6 +1,5 @@
 """From the settings to a drafter, those with a smaller model in this process included."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -8,6 +7,7 @@ import msgspec
 from agspec_tui.commands import ConfigureDrafting, LoadModel
 from agspec_tui.drafting.chain import Chain
 from agspec_tui.drafting.choose import MODEL_NAMES, make_drafter, require_drafter
+from agspec_tui.drafting.global_corpus import GlobalCorpus, open_global
 from agspec_tui.drafting.types import Drafter
 from agspec_tui.engine.model_drafter import ModelDrafter
 from agspec_tui.engine.types import Backend
@@ -31,27 +31,27 @@ class DrafterMaker:
         self._path = ""
         self._model: ModelDrafter | None = None
 
-    def make(
-        self, settings: ConfigureDrafting, retrieval: Callable[[str], Drafter] = make_drafter
-    ) -> Drafter:
-        """Make the drafter that the settings name, with empty corpora.
-
-        Args:
-            settings: the drafter's name and, where it needs one, the draft model's file.
-            retrieval: makes the drafters that need no model, alone or as the first of a chain.
+    def make(self, settings: ConfigureDrafting) -> Drafter:
+        """Make the drafter that the settings name, with empty live corpora.
 
         Raises:
-            DraftError: the name is unknown, no draft model is named, it cannot be loaded, or its
-                vocabulary is not the target's.
+            DraftError: the name is unknown, the global corpus cannot be read, no draft model is
+                named, it cannot be loaded, or either was made for another tokenizer.
         """
         name = settings.drafter
         require_drafter(name)
+        static = self._open_static(settings.global_corpus)
         if name not in MODEL_NAMES:
-            return retrieval(name)
+            return make_drafter(name, static)
         model = self._draft_model(settings)
         if name == ModelDrafter.name:
             return model
-        return Chain(name, retrieval(name.removesuffix(f"+{ModelDrafter.name}")), model)
+        return Chain(name, make_drafter(name.removesuffix(f"+{ModelDrafter.name}"), static), model)
+
+    def _open_static(self, path: str) -> GlobalCorpus | None:
+        if not path:
+            return None
+        return open_global(Path(path), self._target.fingerprint(), self._target.n_vocab)
 
     def close(self) -> None:
         """Free the draft model, if one is loaded."""

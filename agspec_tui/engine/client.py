@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import sys
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -67,7 +68,7 @@ class EngineClient:
         self._documents: dict[str, IndexDocument] = {}
         self._loaded: asyncio.Future[ModelLoaded] | None = None
         self._replies: dict[int, asyncio.Future[GenerationFinished]] = {}
-        self._indexed: dict[str, asyncio.Future[DocumentIndexed]] = {}
+        self._indexed: dict[str, deque[asyncio.Future[DocumentIndexed]]] = {}
         self._ready = asyncio.Event()
         self._failure: EngineError | None = None
         self._n_restarts = 0
@@ -118,15 +119,18 @@ class EngineClient:
         """Put a file into the workspace corpus, now and after every restart.
 
         Raises:
-            EngineError: the engine died.
+            EngineError: the engine died, or was closed.
         """
         await self._ready.wait()
+        if self._failure is not None:
+            raise self._failure
         self._documents[command.path] = command
         return await self._index(command)
 
     async def _index(self, command: IndexDocument) -> DocumentIndexed:
         done: asyncio.Future[DocumentIndexed] = asyncio.get_running_loop().create_future()
-        self._indexed[command.path] = done
+        # Answers to one path come in the order of its commands.
+        self._indexed.setdefault(command.path, deque()).append(done)
         await self._send(command)
         return await done
 
@@ -143,6 +147,8 @@ class EngineClient:
     async def close(self) -> None:
         """End the child, by force if it does not end by itself. Safe to call twice."""
         self._closing = True
+        closed = EngineError("the engine was closed")
+        self._failure = self._failure or closed
         process, self._process = self._process, None
         if process is None:
             return
@@ -156,7 +162,7 @@ class EngineClient:
             await process.wait()
         if self._watcher is not None:
             await self._watcher
-        self._fail_waiters(EngineError("the engine was closed"))
+        self._fail_waiters(closed)
 
     # ── the child ────────────────────────────────────────────────────────────────────────────────
 
@@ -217,8 +223,8 @@ class EngineClient:
                 _resolve(self._replies[event.request], event)
             case RequestRefused() if event.request in self._replies:
                 _reject(self._replies[event.request], EngineError(event.message, event.hint))
-            case DocumentIndexed() if event.path in self._indexed:
-                _resolve(self._indexed.pop(event.path), event)
+            case DocumentIndexed() if self._indexed.get(event.path):
+                _resolve(self._indexed[event.path].popleft(), event)
             case _:
                 pass
         self._on_event(event)
@@ -262,8 +268,9 @@ class EngineClient:
     def _fail_waiters(self, failure: EngineError) -> None:
         for reply in self._replies.values():
             _reject(reply, failure)
-        for done in self._indexed.values():
-            _reject(done, failure)
+        for waiting in self._indexed.values():
+            for done in waiting:
+                _reject(done, failure)
         self._indexed.clear()
 
     async def _send(self, command: EngineCommand) -> None:

@@ -17,6 +17,7 @@ from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Drafter, Match
 from agspec_tui.engine.prompt import PromptBuilder, piece_at
 from agspec_tui.engine.reply import Reply
 from agspec_tui.engine.sequence import Sequence, SequenceTable
+from agspec_tui.engine.source_lines import SourceLines
 from agspec_tui.engine.types import Backend, Cancelled, Chooser
 from agspec_tui.errors import EngineError
 from agspec_tui.events import EngineEvent, GenerationFinished, PrefillProgressed, StepCommitted
@@ -42,6 +43,7 @@ class Decoder:
         self.drafter = drafter
         self.policy = policy
         self.rollback = True
+        self.lines = SourceLines(backend.detokenize, backend.n_vocab)
         self._backend = backend
         self._emit = emit
         self._prompts = PromptBuilder(backend)
@@ -53,6 +55,7 @@ class Decoder:
             self._backend.trim(slot, 0)
         self.drafter.reset()
         self.policy.reset()
+        self.lines.clear()
 
     def generate(self, command: Generate, cancelled: Callable[[], bool]) -> None:
         """Run one generation to its end; emits its events, the last one `GenerationFinished`.
@@ -218,6 +221,7 @@ class Decoder:
                 source=draft.source,
                 document=draft.document,
                 offset=draft.offset,
+                line=self.lines.line(draft.document, draft.offset) if draft.document else 0,
                 budget=budget.k,
                 cap=self.policy.cap(command.role),
                 alpha=self.policy.alpha(command.role),

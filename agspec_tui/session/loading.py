@@ -1,8 +1,11 @@
 """From the settings to what the engine is asked to load, checked before anything is started."""
 
+from pathlib import Path
+
 from agspec_tui.commands import ConfigureDrafting, LoadModel
 from agspec_tui.config import Config
 from agspec_tui.drafting.choose import MODEL_NAMES, default_policy, require_drafter
+from agspec_tui.drafting.corpus_file import read_header
 from agspec_tui.engine.choose_drafter import MAX_VOCAB_DIFFERENCE
 from agspec_tui.errors import DraftError
 from agspec_tui.models.gguf import GgufHeader
@@ -40,8 +43,8 @@ def plan_drafting(config: Config) -> ConfigureDrafting:
     """Drafter, policy and draft model of the settings, checked before anything is loaded.
 
     Raises:
-        DraftError: a name is unknown, a value is out of its range, or the drafter needs a draft
-            model and has none with the target's vocabulary.
+        DraftError: a name is unknown, a value is out of its range, the global corpus cannot be
+            read, or the drafter needs a draft model and has none with the target's vocabulary.
         ModelError: the draft model is unknown, missing or damaged, or does not fit.
     """
     require_drafter(config.drafter)
@@ -57,6 +60,8 @@ def plan_drafting(config: Config) -> ConfigureDrafting:
         draft_model=_draft_model(config) if config.drafter in MODEL_NAMES else "",
     )
     make_policy(drafting)
+    if drafting.global_corpus:
+        read_header(Path(drafting.global_corpus))
     return drafting
 
 

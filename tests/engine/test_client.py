@@ -5,6 +5,7 @@ import signal
 import time
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
@@ -16,7 +17,9 @@ from agspec_tui.commands import (
     LoadModel,
     Message,
 )
+from agspec_tui.drafting.corpus_file import write_corpus
 from agspec_tui.engine.client import EngineClient
+from agspec_tui.engine.scripted import ScriptedBackend
 from agspec_tui.errors import EngineError
 from agspec_tui.events import (
     EngineFailed,
@@ -287,3 +290,56 @@ async def test_a_draft_model_that_cannot_be_had_fails_the_start(make_client, tmp
     foreign = ConfigureDrafting(drafter="draft-model", policy="own", draft_model=str(smollm2))
     with pytest.raises(EngineError, match="another vocabulary"):
         await client.start(script(tmp_path, ["a"]), foreign)
+
+
+async def test_a_draft_names_the_line_that_it_was_copied_from(make_client, tmp_path):
+    client, events = make_client()
+    lines = "".join(f"value_{n} = {n * 7919}\n" for n in range(20))
+    await client.start(script(tmp_path, [lines]), ConfigureDrafting())
+    await client.index(document("a.py", lines))
+    await client.generate(ask(1, Message("user", "go")))
+    copied = [e for e in events if isinstance(e, StepCommitted) and e.document == "a.py (raw)"]
+    assert copied
+    for step in copied:
+        assert step.line == lines[: step.offset].count("\n") + 1
+
+
+async def test_answers_to_one_path_reach_their_askers_in_order(make_client, tmp_path):
+    client, _ = make_client()
+    await client.start(script(tmp_path, ["x"]), ConfigureDrafting())
+    texts = [FILE * n for n in (1, 2, 3)]
+    answers = await asyncio.gather(*(client.index(document("a.py", text)) for text in texts))
+    assert [answer.n_tokens for answer in answers] == [len(text) for text in texts]
+
+
+async def test_a_closed_client_refuses_at_once(make_client, tmp_path):
+    client, _ = make_client()
+    await client.start(script(tmp_path, ["x"]), ConfigureDrafting())
+    await client.close()
+    with pytest.raises(EngineError, match="closed"):
+        await client.index(document("a.py", FILE))
+    with pytest.raises(EngineError, match="closed"):
+        await client.generate(ask(1, Message("user", "go")))
+
+
+async def test_a_global_corpus_is_drafted_from_where_nothing_live_matches_as_long(
+    make_client, tmp_path
+):
+    client, events = make_client()
+    load = script(tmp_path, [FILE])
+    path = tmp_path / "old.corpus"
+    backend = ScriptedBackend(load)
+    ids = backend.tokenize(FILE, special=False)
+    write_corpus(path, [("an old session", ids)], backend.fingerprint(), backend.n_vocab)
+    await client.start(load, ConfigureDrafting(global_corpus=str(path)))
+    await client.generate(ask(1, Message("user", "go")))
+    steps = [event for event in events if isinstance(event, StepCommitted)]
+    assert any(e.source == "global" and e.document == "an old session" for e in steps)
+
+
+async def test_a_global_corpus_of_another_tokenizer_ends_the_start(make_client, tmp_path):
+    client, _ = make_client()
+    path = tmp_path / "old.corpus"
+    write_corpus(path, [("x", np.arange(9, dtype=np.int32))], b"other".ljust(32), 300)
+    with pytest.raises(EngineError, match="tokenizer"):
+        await client.start(script(tmp_path, [FILE]), ConfigureDrafting(global_corpus=str(path)))
