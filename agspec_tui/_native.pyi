@@ -170,7 +170,8 @@ class WorkspaceCorpus:
     place.
 
     `add`, `forget` and `rebuild` may run in one thread while another one matches and drafts, which
-    waits for some 500 appended tokens at most. They release the interpreter lock.
+    waits for some 250 appended tokens at most and never longer than a millisecond: if the corpus
+    cannot be read by then, there is no match this time. They release the interpreter lock.
     """
 
     def __init__(self) -> None:
@@ -230,14 +231,17 @@ class Cursor:
 
     def __init__(self, corpus: WorkspaceCorpus) -> None:
         """Make one that has matched nothing yet; it keeps the corpus alive."""
-    def reset(self) -> None:
-        """Forget the tokens it was advanced over."""
-    def advance(self, ids: npt.NDArray[np.int32]) -> None:
-        """Read tokens; amortised constant time a token.
+    def read(self, ids: npt.NDArray[np.int32]) -> bool:
+        """Read tokens in place of those read before; amortised constant time a token.
+
+        Returns:
+            Whether they were read; False if the corpus was being changed for too long.
 
         Raises:
             ValueError: an id is negative.
         """
+    def advance(self, ids: npt.NDArray[np.int32]) -> bool:
+        """Read tokens behind those read before, otherwise as `read`."""
     def length(self) -> int:
         """Length of the longest suffix of what was read that occurs in live documents."""
 

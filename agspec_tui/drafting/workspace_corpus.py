@@ -20,8 +20,8 @@ class WorkspaceCorpus:
     """Views of files in the order of indexing, and the decoding context's match in them.
 
     A file that changed is taken out and indexed anew at the end of that order. `index` and `forget`
-    are called from the indexing thread, everything else from the decoding thread; that one never
-    waits for more than a slice of an append.
+    are called from the indexing thread, everything else from the decoding thread. That one never
+    waits for longer than a millisecond; if the corpus cannot be read by then, nothing matches.
     """
 
     def __init__(self, max_tokens: int = MAX_TOKENS) -> None:
@@ -112,13 +112,12 @@ class WorkspaceCorpus:
         """
         new = checked(ids)
         self._context.frombytes(new.tobytes())
-        if self._read_version == self._text.version:
-            self._cursor.advance(new)
+        if self._read_version == self._text.version and not self._cursor.advance(new):
+            self._read_version = -1
 
     def match_length(self) -> int:
         """Length of the longest suffix of the context that occurs in a view, in tokens."""
-        self._refresh()
-        return self._cursor.length()
+        return self._cursor.length() if self._refresh() else 0
 
     def draft(self, k: int) -> tuple[tuple[int, ...], str, int]:
         """Up to `k` tokens that follow the first occurrence of the match in its view.
@@ -126,21 +125,24 @@ class WorkspaceCorpus:
         Returns:
             Token ids, the document `path (view)`, and the offset in it.
         """
-        self._refresh()
+        if not self._refresh():
+            return (), "", 0
         ids, document, offset = self._text.draft(self._cursor, k)
         # The view may have been taken out since; then it is no text to draft from.
         name = self._names.get(document, "") if ids else ""
         return (tuple(ids), name, offset) if name else ((), "", 0)
 
-    def _refresh(self) -> None:
-        """Read the context again after the corpus changed: it may match more, or less, by now."""
+    def _refresh(self) -> bool:
+        """Read the context again after the corpus changed: it may match more, or less, by now.
+
+        Returns:
+            Whether the cursor has read the context.
+        """
         version = self._text.version
-        if self._read_version != version:
-            self._cursor.reset()
-            if self._context:
-                self._cursor.advance(np.array(self._context, dtype=np.int32))
+        if self._read_version != version and self._cursor.read(np.array(self._context, np.int32)):
             # A change in the meantime has a higher version: the next call reads once more.
             self._read_version = version
+        return self._read_version == version
 
     @property
     def n_tokens(self) -> int:

@@ -167,12 +167,12 @@ struct WorkspaceCursor {
   Cursor cursor;
 };
 
-void advance(WorkspaceCursor& self, const Tokens& ids) {
+std::span<const Token> without_separators(const Tokens& ids) {
   const auto tokens = span_of(ids);
   if (std::any_of(tokens.begin(), tokens.end(), agspec::is_separator)) {
     throw std::invalid_argument("token ids must not be negative");
   }
-  self.corpus.advance(self.cursor, tokens);
+  return tokens;
 }
 
 void bind_workspace(py::module_& m) {
@@ -206,8 +206,18 @@ void bind_workspace(py::module_& m) {
              return WorkspaceCursor{corpus, corpus.cursor()};
            }),
            py::arg("corpus"), py::keep_alive<1, 2>())
-      .def("reset", [](WorkspaceCursor& self) { self.corpus.reset(self.cursor); })
-      .def("advance", &advance, py::arg("ids").noconvert())
+      .def(
+          "read",
+          [](WorkspaceCursor& self, const Tokens& ids) {
+            return self.corpus.read(self.cursor, without_separators(ids));
+          },
+          py::arg("ids").noconvert())
+      .def(
+          "advance",
+          [](WorkspaceCursor& self, const Tokens& ids) {
+            return self.corpus.advance(self.cursor, without_separators(ids));
+          },
+          py::arg("ids").noconvert())
       .def("length", [](WorkspaceCursor& self) { return self.corpus.match_length(self.cursor); });
 }
 

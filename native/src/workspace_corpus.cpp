@@ -7,13 +7,12 @@
 namespace agspec {
 namespace {
 
-constexpr std::size_t kSlice = 500;  // Tokens appended in one go, some 0.1 ms.
-constexpr std::size_t kSettleSteps = 2000;
+constexpr std::size_t kSlice = 250;  // Tokens appended in one go, less than 0.1 ms.
+constexpr std::size_t kSettleSteps = 1000;
 // Edges that a slice may add before the table must grow within it; more are rare.
 constexpr std::size_t kEdgesAhead = 8 * kSlice;
 constexpr std::int32_t kMinDead = 4096;  // Tokens.
 
-using Question = std::scoped_lock<HandoverMutex>;
 
 template <typename Array>
 std::int32_t size_of(const Array& array) {
@@ -99,27 +98,34 @@ void WorkspaceCorpus::rebuild() {
 }
 
 Cursor WorkspaceCorpus::cursor() const {
-  const Question question(mutex_);
+  const SliceLock slice(mutex_);
   return Cursor(automaton_);
 }
 
-void WorkspaceCorpus::reset(Cursor& cursor) const {
-  const Question question(mutex_);
+bool WorkspaceCorpus::read(Cursor& cursor, std::span<const Token> tokens) const {
+  const QuestionLock question(mutex_);
+  if (!question) return false;
   cursor.reset();
+  cursor.advance(tokens);
+  return true;
 }
 
-void WorkspaceCorpus::advance(Cursor& cursor, std::span<const Token> tokens) const {
-  const Question question(mutex_);
+bool WorkspaceCorpus::advance(Cursor& cursor, std::span<const Token> tokens) const {
+  const QuestionLock question(mutex_);
+  if (!question) return false;
   cursor.advance(tokens);
+  return true;
 }
 
 std::int32_t WorkspaceCorpus::match_length(Cursor& cursor) const {
-  const Question question(mutex_);
+  const QuestionLock question(mutex_);
+  if (!question) return 0;
   return n_dead_tokens_ == 0 ? cursor.length() : find(cursor).length;
 }
 
 Draft WorkspaceCorpus::draft(Cursor& cursor, std::int32_t k) const {
-  const Question question(mutex_);
+  const QuestionLock question(mutex_);
+  if (!question) return {};
   const Found found = find(cursor);
   if (found.length == 0) return {};
   std::vector<Token> ids = automaton_.copy(found.start, k, false);
@@ -144,13 +150,13 @@ bool WorkspaceCorpus::is_live(Position position) const {
 }
 
 std::size_t WorkspaceCorpus::memory_bytes() const {
-  const Question question(mutex_);
+  const SliceLock slice(mutex_);
   return automaton_.memory_bytes() + documents_.capacity() * sizeof(Document);
 }
 
 std::string WorkspaceCorpus::check_integrity() {
   const std::scoped_lock writing(writing_);
-  const Question question(mutex_);
+  const SliceLock slice(mutex_);
   std::string found = automaton_.check_integrity();
   return found.empty() ? check_documents() : found;
 }

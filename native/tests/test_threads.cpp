@@ -50,8 +50,7 @@ void drafts_come_from_live_text_while_documents_come_and_go() {
   agspec::Cursor cursor = corpus.cursor();
   std::int32_t n_drafts = 0;
   while (!done.load()) {
-    corpus.reset(cursor);
-    corpus.advance(cursor, Text{7, kCall});
+    if (!corpus.read(cursor, Text{7, kCall})) continue;
     const std::int32_t n_dead_before = n_dead.load();
     corpus.match_length(cursor);
     const agspec::Draft draft = corpus.draft(cursor, 8);
@@ -85,9 +84,11 @@ void a_question_waits_for_one_slice() {
   std::vector<int> n_waited;
   for (int question = 0; question < 300; ++question) {
     const int n_before = n_slices.load();
-    mutex.lock();
-    n_waited.push_back(n_slices.load() - n_before);
-    mutex.unlock();
+    {
+      const agspec::QuestionLock lock(mutex, std::chrono::seconds(10));
+      CHECK(lock);
+      n_waited.push_back(n_slices.load() - n_before);
+    }
     std::this_thread::yield();
   }
   done.store(true);
@@ -98,9 +99,31 @@ void a_question_waits_for_one_slice() {
   CHECK(n_waited[n_waited.size() * 9 / 10] <= 2);
 }
 
+// As if the system had put the thread aside in the middle of a slice.
+void a_question_is_given_up_when_a_slice_takes_too_long() {
+  agspec::HandoverMutex mutex;
+  std::atomic<bool> asked = false;
+  std::atomic<bool> held = false;
+  std::thread slicing([&] {
+    const agspec::SliceLock slice(mutex);
+    held.store(true);
+    held.notify_all();
+    asked.wait(false);
+  });
+  held.wait(false);
+  CHECK(!mutex.lock_within(std::chrono::microseconds(500)));
+  asked.store(true);
+  asked.notify_all();
+  slicing.join();
+  CHECK(mutex.lock_within(std::chrono::microseconds(500)));
+  mutex.unlock();
+  const agspec::SliceLock slice(mutex);  // Nobody counts as waiting any more.
+}
+
 }  // namespace
 
 int main() {
   drafts_come_from_live_text_while_documents_come_and_go();
   a_question_waits_for_one_slice();
+  a_question_is_given_up_when_a_slice_takes_too_long();
 }

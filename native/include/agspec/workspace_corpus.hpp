@@ -26,7 +26,8 @@ namespace agspec {
 // and its longest suffix that occurs elsewhere takes its place.
 //
 // `add`, `forget` and `rebuild` may run in one thread while others ask; those wait for one slice of
-// the work at most. A cursor belongs to one thread.
+// the work at most, and never longer than a millisecond: if the corpus cannot be read by then,
+// nothing matches this time. A cursor belongs to one thread.
 class WorkspaceCorpus {
  public:
   // Appends a document behind a separator; returns its id: 0, 1, 2, …. Throws
@@ -45,13 +46,18 @@ class WorkspaceCorpus {
 
   // A cursor at the root of this corpus, which must outlive it.
   Cursor cursor() const;
-  void reset(Cursor& cursor) const;
-  void advance(Cursor& cursor, std::span<const Token> tokens) const;
 
-  // Length of the longest suffix of what the cursor read that occurs in live text.
+  // Reads tokens from the root on, or on from where the cursor is. False if the corpus could not be
+  // read in time; the cursor is where it was then.
+  bool read(Cursor& cursor, std::span<const Token> tokens) const;
+  bool advance(Cursor& cursor, std::span<const Token> tokens) const;
+
+  // Length of the longest suffix of what the cursor read that occurs in live text; 0 as well if the
+  // corpus cannot be read in time.
   std::int32_t match_length(Cursor& cursor) const;
 
-  // Up to `k` tokens that follow that suffix in its document.
+  // Up to `k` tokens that follow that suffix in its document; none if the corpus cannot be read in
+  // time.
   Draft draft(Cursor& cursor, std::int32_t k) const;
 
   // Ids given so far.
