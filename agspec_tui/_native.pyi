@@ -143,6 +143,13 @@ class SessionCorpus:
         """
     def match_length(self) -> int:
         """Length of the longest suffix of the decoding context that occurred before."""
+    def match(self) -> tuple[int, int, int]:
+        """That suffix, and what followed it.
+
+        Returns:
+            (its length, how often it occurred before, how often the group followed that a draft
+            begins with); (0, 0, 0) if nothing matches, and 0 groups if no three tokens followed.
+        """
     def draft(self, k: int, visit_cap: int = 256) -> tuple[list[int], int, int]:
         """Up to `k` tokens from `SuffixAutomaton.copy_start` on.
 

@@ -72,6 +72,10 @@ class StepCommitted(EventRoot, frozen=True, kw_only=True):
     """A: of those, accepted. Accept length of this step is A + 1."""
     match_len: int
     """m: length of the match that was drafted from; 0 without one."""
+    n_seen: int = 0
+    """How often the match occurred before; 0 where the corpus does not count."""
+    n_group: int = 0
+    """Of those, how often the tokens followed that the draft begins with; 0 if not counted."""
     source: str
     """Corpus of the draft: `session`, `workspace`, `global`; empty without a draft."""
     document: str

@@ -28,8 +28,13 @@ class SessionStore(Protocol):
         """Append committed tokens."""
         ...
 
-    def match_length(self) -> int:
-        """Length of the engine's match of the decoding context, in tokens; 0 without one."""
+    def match(self) -> tuple[int, int, int]:
+        """The engine's match of the decoding context.
+
+        Returns:
+            Its length in tokens (0 without one), how often it occurred before, and how often the
+            tokens followed that a draft begins with.
+        """
         ...
 
     def draft(self, k: int) -> Copied:
@@ -111,15 +116,16 @@ class Agspec:
 
     def match(self) -> Match:
         """The longest match of the present context by the source rule, and its corpus."""
-        length, source = self._session.match_length(), SESSION
+        length, n_seen, n_group = self._session.match()
+        match = Match(length, SESSION, n_seen, n_group) if length else NO_MATCH
         m_workspace = self._workspace.match_length()
         if m_workspace > length:
-            length, source = m_workspace, WORKSPACE
+            match = Match(m_workspace, WORKSPACE)
         if self._static is not None:
             m_global = self._static.match_length()
-            if m_global > length + GLOBAL_BIAS:
-                length, source = m_global, GLOBAL
-        return Match(length, source) if length else NO_MATCH
+            if m_global > match.length + GLOBAL_BIAS:
+                match = Match(m_global, GLOBAL)
+        return match
 
     def draft(self, match: Match, k: int) -> Draft:
         """Up to `k` tokens that followed the present match; its corpus decides which occurrence."""

@@ -22,8 +22,8 @@ class SessionText(Protocol):
         """Append tokens to the last document."""
         ...
 
-    def match_length(self) -> int:
-        """Length of the match of the text's end, in tokens."""
+    def match(self) -> tuple[int, int, int]:
+        """The match of the text's end: its length, its earlier occurrences, and its group's."""
         ...
 
     def draft(self, k: int) -> tuple[list[int], int, int]:
@@ -173,9 +173,14 @@ class SessionCorpus:
         self._text.append(new)
         self._transcripts[self._sequence].extend(new)
 
-    def match_length(self) -> int:
-        """Length of the longest suffix of the decoding context that occurred before, in tokens."""
-        return self._text.match_length()
+    def match(self) -> tuple[int, int, int]:
+        """The longest suffix of the decoding context that occurred before.
+
+        Returns:
+            Its length in tokens, how often it occurred before, and how often the group of three
+            followed that a draft begins with.
+        """
+        return self._text.match()
 
     def draft(self, k: int) -> tuple[tuple[int, ...], str, int]:
         """Up to `k` tokens of the most frequent group of three that followed the match.

@@ -71,10 +71,14 @@ class SessionTree:
             self._found = self._tree.draft_sequence(len(self._stretches) - 1, self._tree.depth)
         return self._found
 
-    def match_length(self) -> int:
-        """Length of the match that the engine drafts from; 0 where it drafts nothing."""
-        ids, _, length, _, _ = self._search()
-        return length if ids else 0
+    def match(self) -> tuple[int, int, int]:
+        """The match that the engine drafts from; its length is 0 where it drafts nothing.
+
+        The tree's score stands for its counts: the mean probability of the drafted tokens, in
+        hundredths.
+        """
+        ids, score, length, _, _ = self._search()
+        return (length, 100, round(100 * score / len(ids))) if ids else (0, 0, 0)
 
     def draft(self, k: int) -> tuple[list[int], int, int]:
         """The engine's draft, at most `k` tokens of it.

@@ -1,7 +1,7 @@
 """The one protocol that AgSpec and every baseline serve, live and in replay."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -31,6 +31,10 @@ class Match:
     source: str
     """Corpus it was found in: `session`, `workspace`, `global`, or a baseline's own store; empty if
     none."""
+    n_seen: int = field(default=0, compare=False)
+    """How often it occurred before in that corpus; 0 where the corpus does not count."""
+    n_group: int = field(default=0, compare=False)
+    """Of those, how often the tokens followed that a draft would begin with; 0 if not counted."""
 
 
 NO_MATCH = Match(0, "")

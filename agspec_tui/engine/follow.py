@@ -12,9 +12,10 @@ import numpy.typing as npt
 from agspec_tui.commands import ConfigureDrafting
 from agspec_tui.drafting.choose import default_policy, make_drafter
 from agspec_tui.drafting.types import Ids, Piece
+from agspec_tui.engine.evidence import evidence_of
 from agspec_tui.errors import DraftError
 from agspec_tui.policy.choose import make_policy
-from agspec_tui.policy.types import Budget, Outcome
+from agspec_tui.policy.types import Budget, Evidence, Outcome
 
 _ROLE = "stream"
 _LARGEST = np.iinfo(np.int32).max
@@ -45,6 +46,7 @@ class Follower:
         """The context as it was last seen."""
         self._drafter = make_drafter(settings.drafter)
         self._policy = make_policy(settings)
+        self._evidence = Evidence(0)
         self._budget = Budget(0, censored=True)
         self._draft: tuple[int, ...] = ()
 
@@ -61,7 +63,8 @@ class Follower:
             self._begin(ids)
         self.tokens = ids.copy()
         match = self._drafter.match()
-        self._budget = self._policy.budget(_ROLE, match.length, room)
+        self._evidence = evidence_of(match)
+        self._budget = self._policy.budget(_ROLE, self._evidence, room)
         k = self._budget.k
         self._draft = self._drafter.draft(match, k).ids if k > 0 else ()
         return self._draft
@@ -99,7 +102,7 @@ class Follower:
             n_drafted = n_accepted
         cut = n_drafted < len(self._draft) or n_drafted < self._budget.k
         censored = self._budget.censored or cut
-        self._policy.observe(_ROLE, Outcome(n_drafted, n_accepted, censored))
+        self._policy.observe(_ROLE, self._evidence, Outcome(n_drafted, n_accepted, censored))
         if n_drafted:
             self._drafter.observe(n_drafted, n_accepted)
         self._drafter.feed(new)

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from agspec_tui.commands import Generate
 from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Drafter, Match
+from agspec_tui.engine.evidence import evidence_of
 from agspec_tui.engine.prompt import PromptBuilder, piece_at
 from agspec_tui.engine.reply import Reply
 from agspec_tui.engine.sequence import Sequence, SequenceTable
@@ -200,7 +201,8 @@ class Decoder:
         reply.n_accepted += n_accepted
         if command.drafting:
             censored = budget.censored or len(draft.ids) < budget.k
-            self.policy.observe(command.role, Outcome(len(draft.ids), n_accepted, censored))
+            outcome = Outcome(len(draft.ids), n_accepted, censored)
+            self.policy.observe(command.role, evidence_of(match), outcome)
             if draft.ids:
                 self.drafter.observe(len(draft.ids), n_accepted)
             self.drafter.feed(taken)
@@ -218,6 +220,8 @@ class Decoder:
                 n_drafted=len(draft.ids),
                 n_accepted=n_accepted,
                 match_len=match.length,
+                n_seen=match.n_seen,
+                n_group=match.n_group,
                 source=draft.source,
                 document=draft.document,
                 offset=draft.offset,
@@ -246,7 +250,7 @@ class Decoder:
         if not command.drafting:
             return NO_MATCH, Budget(0, censored=True), NO_DRAFT
         match = self.drafter.match()
-        budget = self.policy.budget(command.role, match.length, room)
+        budget = self.policy.budget(command.role, evidence_of(match), room)
         if budget.k < 1:
             return match, budget, NO_DRAFT
         return match, budget, self._before_eog(self.drafter.draft(match, budget.k))

@@ -11,7 +11,7 @@ during a run of rejections and take hundreds of steps to return.
 """
 
 from agspec_tui.errors import DraftError
-from agspec_tui.policy.types import Budget, Outcome
+from agspec_tui.policy.types import Budget, Evidence, Outcome
 
 ALPHA_MIN = 1 / 16
 ALPHA_MAX = 4.0
@@ -42,17 +42,17 @@ class AgSpec:
         self._min_match = max(1, min_match)
         self._alpha: dict[str, float] = {}
 
-    def budget(self, role: str, match_len: int, room: int) -> Budget:
+    def budget(self, role: str, evidence: Evidence, room: int) -> Budget:
         """K = clip(round(α·m), 1, K_max), then what room is left."""
-        if match_len < self._min_match or room < 1:
+        if evidence.match_len < self._min_match or room < 1:
             return Budget(0, censored=True)
-        wanted = max(1, round(self.alpha(role) * match_len))
+        wanted = max(1, round(self.alpha(role) * evidence.match_len))
         k = min(wanted, self._cap, room)
         # At K = K_max the cap would have cut any longer wish, so the observation is censored
         # even where α·m happens to equal the cap.
         return Budget(k, censored=k < wanted or k >= self._cap)
 
-    def observe(self, role: str, outcome: Outcome) -> None:
+    def observe(self, role: str, evidence: Evidence, outcome: Outcome) -> None:
         """Update α of the role by the rule above."""
         if outcome.n_drafted == 0:
             return

@@ -1,7 +1,7 @@
 """`fixed`: the same draft length at every match."""
 
 from agspec_tui.errors import DraftError
-from agspec_tui.policy.types import Budget, Outcome
+from agspec_tui.policy.types import Budget, Evidence, Outcome
 
 
 class Fixed:
@@ -15,13 +15,13 @@ class Fixed:
         self._k = k
         self._min_match = max(1, min_match)
 
-    def budget(self, role: str, match_len: int, room: int) -> Budget:
+    def budget(self, role: str, evidence: Evidence, room: int) -> Budget:
         """K, or what room is left; zero where the match is too short."""
-        if match_len < self._min_match:
+        if evidence.match_len < self._min_match:
             return Budget(0, censored=True)
         return Budget(max(0, min(self._k, room)), censored=True)
 
-    def observe(self, role: str, outcome: Outcome) -> None:
+    def observe(self, role: str, evidence: Evidence, outcome: Outcome) -> None:
         """A fixed length learns nothing."""
 
     def alpha(self, role: str) -> float:

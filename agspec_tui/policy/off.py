@@ -1,6 +1,6 @@
 """`off`: never draft."""
 
-from agspec_tui.policy.types import Budget, Outcome
+from agspec_tui.policy.types import Budget, Evidence, Outcome
 
 
 class Off:
@@ -8,11 +8,11 @@ class Off:
 
     name = "off"
 
-    def budget(self, role: str, match_len: int, room: int) -> Budget:
+    def budget(self, role: str, evidence: Evidence, room: int) -> Budget:
         """Always zero."""
         return Budget(0, censored=True)
 
-    def observe(self, role: str, outcome: Outcome) -> None:
+    def observe(self, role: str, evidence: Evidence, outcome: Outcome) -> None:
         """There is nothing to learn."""
 
     def alpha(self, role: str) -> float:

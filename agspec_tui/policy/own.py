@@ -1,6 +1,6 @@
 """`own`: the drafter's own length rule decides."""
 
-from agspec_tui.policy.types import Budget, Outcome
+from agspec_tui.policy.types import Budget, Evidence, Outcome
 
 
 class Own:
@@ -8,11 +8,11 @@ class Own:
 
     name = "own"
 
-    def budget(self, role: str, match_len: int, room: int) -> Budget:
+    def budget(self, role: str, evidence: Evidence, room: int) -> Budget:
         """The room, whatever matched."""
         return Budget(max(0, room), censored=True)
 
-    def observe(self, role: str, outcome: Outcome) -> None:
+    def observe(self, role: str, evidence: Evidence, outcome: Outcome) -> None:
         """The drafter learns, not the policy."""
 
     def alpha(self, role: str) -> float:

@@ -15,6 +15,20 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known at a step before a draft is made."""
+
+    match_len: int
+    """m, length of the match in tokens; 0 without one."""
+    source: str = ""
+    """Corpus of the match."""
+    n_seen: int = 0
+    """How often the match occurred before; 0 where the corpus does not count."""
+    n_group: int = 0
+    """Of those, how often the tokens followed that a draft would begin with; 0 if not counted."""
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What one verification showed."""
 
@@ -33,12 +47,12 @@ class Policy(Protocol):
     name: str
     """Name on the command line and in reports."""
 
-    def budget(self, role: str, match_len: int, room: int) -> Budget:
-        """K for a match of `match_len` tokens, never more than `room`."""
+    def budget(self, role: str, evidence: Evidence, room: int) -> Budget:
+        """K for a step with this evidence, never more than `room`."""
         ...
 
-    def observe(self, role: str, outcome: Outcome) -> None:
-        """Learn from one verification."""
+    def observe(self, role: str, evidence: Evidence, outcome: Outcome) -> None:
+        """Learn from the verification of a step that had this evidence."""
         ...
 
     def alpha(self, role: str) -> float:

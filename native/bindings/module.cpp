@@ -150,6 +150,11 @@ void bind_session(py::module_& m) {
           "append", [](SessionCorpus& self, const Tokens& ids) { self.append(span_of(ids)); },
           py::arg("ids").noconvert(), py::call_guard<py::gil_scoped_release>())
       .def("match_length", &SessionCorpus::match_length)
+      .def("match",
+           [](SessionCorpus& self) {
+             const agspec::Match match = self.match();
+             return std::tuple{match.length, match.n_seen, match.n_group};
+           })
       .def(
           "draft",
           [](SessionCorpus& self, std::int32_t k, std::int32_t visit_cap) {

@@ -25,15 +25,24 @@ void SuffixAutomaton::for_each_edge(StateId state, Function&& function) const {
   }
 }
 
-Position SuffixAutomaton::most_frequent_group(StateId state, std::int32_t visit_cap) {
+// The state that ends with the most frequent group behind a state; kNoState if no group follows.
+StateId SuffixAutomaton::best_group(StateId state) {
   // Every state ahead is longer than this one. Deferred occurrences concern only states that are
   // no longer than the one they wait at: within a run there is nothing to settle.
   if (deferred_length_ > states_[state].length) settle();
   State& here = states_[state];
-  if (here.best != kNoState) {
-    here.best = holder(here.best, here.length + kGroup);
-    return states_[here.best].last - (kGroup - 1);
-  }
+  if (here.best != kNoState) here.best = holder(here.best, here.length + kGroup);
+  return here.best;
+}
+
+std::int32_t SuffixAutomaton::group_count(StateId state) {
+  const StateId group = best_group(state);
+  return group == kNoState ? 0 : states_[group].count;
+}
+
+Position SuffixAutomaton::most_frequent_group(StateId state, std::int32_t visit_cap) {
+  const StateId group = best_group(state);
+  if (group != kNoState) return states_[group].last - (kGroup - 1);
   Position most_recent = kNoPosition;
   for_each_edge(state, [&](StateId target) {
     if (--visit_cap < 0) return false;

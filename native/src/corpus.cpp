@@ -34,6 +34,14 @@ void SessionCorpus::append(std::span<const Token> tokens) {
   documents_.back().n_tokens += static_cast<std::int32_t>(tokens.size());
 }
 
+Match SessionCorpus::match() {
+  const std::int32_t length = automaton_.match_length();
+  if (length == 0) return {};
+  const StateId state = automaton_.match_state();
+  // The context's own end is one of the occurrences.
+  return {length, automaton_.count(state) - 1, automaton_.group_count(state)};
+}
+
 Draft SessionCorpus::draft(std::int32_t k, std::int32_t visit_cap) {
   if (k <= 0 || automaton_.match_length() == 0) return {};
   const Position start = automaton_.most_frequent_group(automaton_.match_state(), visit_cap);

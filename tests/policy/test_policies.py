@@ -7,7 +7,7 @@ from agspec_tui.policy.choose import make_policy
 from agspec_tui.policy.fixed import Fixed
 from agspec_tui.policy.off import Off
 from agspec_tui.policy.own import Own
-from agspec_tui.policy.types import Budget, Outcome
+from agspec_tui.policy.types import Budget, Evidence, Outcome
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from agspec_tui.policy.types import Budget, Outcome
     ],
 )
 def test_agspec_budget_at_alpha_one(match_len, room, k, censored):
-    assert AgSpec(cap=16).budget("coder", match_len, room) == Budget(k, censored)
+    assert AgSpec(cap=16).budget("coder", Evidence(match_len), room) == Budget(k, censored)
 
 
 @pytest.mark.parametrize(
@@ -38,23 +38,23 @@ def test_agspec_budget_at_alpha_one(match_len, room, k, censored):
 )
 def test_agspec_update_and_censoring(outcome, alpha):
     policy = AgSpec(eta=0.1, break_even=0.35)
-    policy.observe("coder", outcome)
+    policy.observe("coder", Evidence(4), outcome)
     assert policy.alpha("coder") == pytest.approx(alpha)
 
 
 def test_alpha_is_clamped_and_returns_quickly():
     policy = AgSpec(eta=0.5)
     for _ in range(100):
-        policy.observe("coder", Outcome(4, 0, censored=False))
+        policy.observe("coder", Evidence(4), Outcome(4, 0, censored=False))
     assert policy.alpha("coder") == ALPHA_MIN
     for _ in range(100):
-        policy.observe("coder", Outcome(4, 4, censored=False))
+        policy.observe("coder", Evidence(4), Outcome(4, 4, censored=False))
     assert policy.alpha("coder") == ALPHA_MAX
 
 
 def test_alpha_is_per_role_and_reset_by_a_session():
     policy = AgSpec()
-    policy.observe("coder", Outcome(4, 0, censored=False))
+    policy.observe("coder", Evidence(4), Outcome(4, 0, censored=False))
     assert policy.alpha("coder") < 1.0 == policy.alpha("planner")
     policy.reset()
     assert policy.alpha("coder") == 1.0
@@ -63,8 +63,8 @@ def test_alpha_is_per_role_and_reset_by_a_session():
 def test_agspec_drafts_at_least_one_token_from_a_match_however_small_alpha_is():
     policy = AgSpec(eta=1.0)
     for _ in range(9):
-        policy.observe("coder", Outcome(4, 0, censored=False))
-    assert policy.budget("coder", 2, 99).k == 1
+        policy.observe("coder", Evidence(4), Outcome(4, 0, censored=False))
+    assert policy.budget("coder", Evidence(2), 99).k == 1
 
 
 def test_full_acceptance_settles_near_lambda():
@@ -72,9 +72,9 @@ def test_full_acceptance_settles_near_lambda():
     policy, n_full, n_seen = AgSpec(cap=64, eta=0.02, break_even=0.35), 0, 0
     for step in range(6000):
         reusable = step * 7 % 9 + 1
-        budget = policy.budget("coder", 8, 999)
+        budget = policy.budget("coder", Evidence(8), 999)
         n_accepted = min(budget.k, reusable)
-        policy.observe("coder", Outcome(budget.k, n_accepted, budget.censored))
+        policy.observe("coder", Evidence(4), Outcome(budget.k, n_accepted, budget.censored))
         if step > 2000:
             n_seen += 1
             n_full += n_accepted == budget.k
@@ -83,13 +83,13 @@ def test_full_acceptance_settles_near_lambda():
 
 def test_fixed_keeps_its_length_within_the_room():
     policy = Fixed(15, min_match=2)
-    assert policy.budget("coder", 2, 99).k == 15
-    assert policy.budget("coder", 2, 6).k == 6
-    assert policy.budget("coder", 1, 99).k == 0
+    assert policy.budget("coder", Evidence(2), 99).k == 15
+    assert policy.budget("coder", Evidence(2), 6).k == 6
+    assert policy.budget("coder", Evidence(1), 99).k == 0
 
 
 def test_off_never_drafts():
-    assert Off().budget("coder", 99, 99).k == 0
+    assert Off().budget("coder", Evidence(99), 99).k == 0
 
 
 @pytest.mark.parametrize(
@@ -117,5 +117,5 @@ def test_policies_are_made_by_name(name, kind):
 
 @pytest.mark.parametrize("match_len", [0, 1, 40])
 def test_own_asks_for_the_whole_room_whatever_matched(match_len):
-    assert Own().budget("coder", match_len, 7) == Budget(7, censored=True)
-    assert Own().budget("coder", match_len, -1).k == 0
+    assert Own().budget("coder", Evidence(match_len), 7) == Budget(7, censored=True)
+    assert Own().budget("coder", Evidence(match_len), -1).k == 0

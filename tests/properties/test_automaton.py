@@ -52,6 +52,7 @@ def test_a_session_draft_is_the_slow_copy(pieces):
         document = max((i for i, s in enumerate(starts) if s <= start), default=-1)
         offset = start - starts[document] if copied else 0
         assert native.draft(9) == (copied, document, offset)
+        assert native.match() == slow.match(text)
     assert native.n_tokens == len(text)
 
 

@@ -44,6 +44,19 @@ def copy_start(text: Sequence[int]) -> int:
     return max(starts, default=-1)
 
 
+def match(text: Sequence[int]) -> tuple[int, int, int]:
+    """Length of that suffix, its earlier occurrences, and those followed by the chosen group."""
+    m = match_length(text)
+    if m == 0:
+        return 0, 0, 0
+    suffix = list(text[len(text) - m :])
+    start = copy_start(text)
+    group = list(text[start : start + 3]) if start >= 0 else []
+    full = len(group) == 3 and min(group) >= 0
+    n_group = len(occurrences(text, suffix + group)) if full else 0
+    return m, len(occurrences(text, suffix)) - 1, n_group
+
+
 def copy(text: Sequence[int], start: int, k: int, *, self_reference: bool) -> list[int]:
     """Up to `k` tokens from `start` on; with self reference the text goes on with the copy."""
     copied: list[int] = []

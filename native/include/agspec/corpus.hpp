@@ -43,7 +43,10 @@ class SessionCorpus {
   // std::invalid_argument for negative ids.
   void append(std::span<const Token> tokens);
 
-  // Length of the longest suffix of the decoding context that occurred before.
+  // The longest suffix of the decoding context that occurred before, and how often it did.
+  Match match();
+
+  // Its length alone.
   std::int32_t match_length() const { return automaton_.match_length(); }
 
   // Up to `k` tokens of the most frequent group that follows the match, ties to the most recent.

@@ -14,6 +14,13 @@ struct Place {
   Position offset = 0;         // Tokens from the document's beginning.
 };
 
+// What a corpus knows of the decoding context before a draft is made.
+struct Match {
+  std::int32_t length = 0;   // Tokens in the match; 0 if there is none.
+  std::int32_t n_seen = 0;   // Earlier occurrences of it.
+  std::int32_t n_group = 0;  // Of those, the ones followed by the group that a draft begins with.
+};
+
 // Tokens copied from a corpus.
 struct Draft {
   std::vector<Token> ids;  // Proposed tokens; empty if nothing follows the match.

@@ -83,6 +83,9 @@ class SuffixAutomaton {
   // Not for the root.
   Position most_frequent_group(StateId state, std::int32_t visit_cap = kVisitCap);
 
+  // How often that group follows; 0 if no group of three does. Not for the root.
+  std::int32_t group_count(StateId state);
+
   // Up to `k` tokens from `start` on, never past a separator. With `self_reference` a copy that
   // reaches the end of the text goes on with the tokens it has copied itself (Ziv & Lempel, 1977);
   // without, it ends there.
@@ -149,6 +152,7 @@ class SuffixAutomaton {
   StateId add_state(std::int32_t length, Position position);
   StateId extend(Token token, Position position);
   StateId clone(StateId parent, Token token, StateId original);
+  StateId best_group(StateId state);
   bool add_occurrence(StateId state, Position position);
   bool add_group(StateId state, StateId group);
   void replace_best(State& state, StateId group);

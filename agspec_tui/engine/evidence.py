@@ -1,0 +1,9 @@
+"""From a drafter's match to what a policy decides by."""
+
+from agspec_tui.drafting.types import Match
+from agspec_tui.policy.types import Evidence
+
+
+def evidence_of(match: Match) -> Evidence:
+    """What the match tells a policy."""
+    return Evidence(match.length, match.source, match.n_seen, match.n_group)
