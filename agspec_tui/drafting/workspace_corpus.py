@@ -14,6 +14,9 @@ from agspec_tui.errors import DraftError
 
 MAX_TOKENS = 2_000_000
 """Most tokens of all views together."""
+_N_READ_AGAIN = 512
+"""Tokens of the context that are read again after a change. Reading thousands in a corpus that is
+not in the caches would take milliseconds, and no draft is as long as even these."""
 
 
 class WorkspaceCorpus:
@@ -139,9 +142,11 @@ class WorkspaceCorpus:
             Whether the cursor has read the context.
         """
         version = self._text.version
-        if self._read_version != version and self._cursor.read(np.array(self._context, np.int32)):
-            # A change in the meantime has a higher version: the next call reads once more.
-            self._read_version = version
+        if self._read_version != version:
+            context = np.array(self._context[-_N_READ_AGAIN:], np.int32)
+            if self._cursor.read(context):
+                # A change in the meantime has a higher version: the next call reads once more.
+                self._read_version = version
         return self._read_version == version
 
     @property
