@@ -8,38 +8,20 @@ from pathlib import Path, PurePosixPath
 
 from agspec_tui.errors import ToolError, UsageError
 from agspec_tui.session.content import decoded, not_text
+from agspec_tui.session.skipping import INSTALLED_FOLDERS
 
 MAX_FILE_BYTES = 256 * 1024
 """Largest file that is listed or read, in bytes."""
 
-SKIPPED_FOLDERS = frozenset(
-    {
-        "__pycache__",
-        ".eggs",
-        ".git",
-        ".gradle",
-        ".hg",
-        ".hypothesis",
-        ".idea",
-        ".mypy_cache",
-        ".next",
-        ".nox",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".svn",
-        ".tox",
-        ".venv",
-        "bower_components",
-        "build",
-        "coverage",
-        "dist",
-        "env",
-        "node_modules",
-        "target",
-        "vendor",
-        "venv",
-    }
-)
+SKIPPED_FOLDERS = INSTALLED_FOLDERS | {
+    ".idea",
+    "build",
+    "coverage",
+    "dist",
+    "env",
+    "target",
+    "vendor",
+}
 """Folders that hold no source; left out where no version control says what is ignored."""
 
 _CONTROL_FOLDERS = frozenset({".git", ".hg", ".svn"})
