@@ -14,8 +14,15 @@ from pathlib import Path
 from agspec_tui.errors import ToolError
 from agspec_tui.session.content import decoded
 from agspec_tui.session.folder_events import Events, FolderEvents, WatchRefused
-from agspec_tui.session.repo import MAX_FILE_BYTES, ignored, ignored_folders, list_names, locate
-from agspec_tui.session.skipping import INSTALLED_FOLDERS, skip_reason
+from agspec_tui.session.repo import (
+    INSTALLED_FOLDERS,
+    MAX_FILE_BYTES,
+    ignored,
+    ignored_folders,
+    list_names,
+    locate,
+)
+from agspec_tui.session.skipping import skip_reason
 
 _Signature = tuple[int, ...]
 _RULES = ".gitignore"

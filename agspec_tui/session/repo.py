@@ -8,10 +8,33 @@ from pathlib import Path, PurePosixPath
 
 from agspec_tui.errors import ToolError, UsageError
 from agspec_tui.session.content import decoded, not_text
-from agspec_tui.session.skipping import INSTALLED_FOLDERS
 
 MAX_FILE_BYTES = 256 * 1024
 """Largest file that is listed or read, in bytes."""
+
+INSTALLED_FOLDERS = frozenset(
+    {
+        "__pycache__",
+        ".eggs",
+        ".git",
+        ".gradle",
+        ".hg",
+        ".hypothesis",
+        ".mypy_cache",
+        ".next",
+        ".nox",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".svn",
+        ".tox",
+        ".venv",
+        "bower_components",
+        "node_modules",
+        "site-packages",
+        "venv",
+    }
+)
+"""Folders that tools fill, whether or not they are ignored; never watched."""
 
 SKIPPED_FOLDERS = INSTALLED_FOLDERS | {
     ".idea",

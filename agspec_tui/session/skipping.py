@@ -5,7 +5,7 @@ from pathlib import Path, PurePosixPath
 
 from agspec_tui.errors import ToolError
 from agspec_tui.session.content import not_text
-from agspec_tui.session.repo import MAX_FILE_BYTES, ignored, locate
+from agspec_tui.session.repo import INSTALLED_FOLDERS, MAX_FILE_BYTES, ignored, locate
 
 _LOCK_FILES = (
     "*.lock",
@@ -30,30 +30,6 @@ _EDITOR_FILES = (
     "4913",
 )
 _MINIFIED = ("*.min.*", "*-min.*", "*.map")
-INSTALLED_FOLDERS = frozenset(
-    {
-        "__pycache__",
-        ".eggs",
-        ".git",
-        ".gradle",
-        ".hg",
-        ".hypothesis",
-        ".mypy_cache",
-        ".next",
-        ".nox",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".svn",
-        ".tox",
-        ".venv",
-        "bower_components",
-        "node_modules",
-        "site-packages",
-        "venv",
-    }
-)
-"""Folders that tools fill, whether or not they are ignored; never watched."""
-
 _LONG_LINE = 1000
 """Bytes above which a line counts as minified; code that people write has no such lines."""
 
