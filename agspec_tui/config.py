@@ -75,6 +75,11 @@ def corpora_dir() -> Path:
     return Path(platformdirs.user_data_dir("agspec-tui")) / "corpora"
 
 
+def tokens_dir() -> Path:
+    """Where replay keeps tokenised sessions. Not created here."""
+    return Path(platformdirs.user_cache_dir("agspec-tui")) / "tokens"
+
+
 def logs_dir() -> Path:
     """Where the engine's log files go. Not created here."""
     return Path(platformdirs.user_log_dir("agspec-tui"))

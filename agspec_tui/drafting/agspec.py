@@ -69,6 +69,8 @@ class Agspec:
     from only where its match is longer than both by more than δ.
     """
 
+    steady = True
+
     def __init__(
         self,
         name: str,

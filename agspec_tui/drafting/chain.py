@@ -29,6 +29,7 @@ class Chain:
                 the second one has a match.
         """
         self.name = name
+        self.steady = first.steady and second.steady
         self._first, self._second = first, second
         self._min_match = min_match
         self._last = first

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from agspec_tui.drafting.agspec import Agspec, StaticCorpus
+from agspec_tui.drafting.agspec import Agspec, SessionStore, StaticCorpus
 from agspec_tui.drafting.baselines.fastcoder import FastCoder
 from agspec_tui.drafting.baselines.llama_ngram_map_k import LlamaNgramMapK
 from agspec_tui.drafting.baselines.llama_ngram_mod import LlamaNgramMod
@@ -14,16 +14,17 @@ from agspec_tui.drafting.baselines.suffix import Suffix
 from agspec_tui.drafting.global_corpus import GlobalCorpus
 from agspec_tui.drafting.plain import Plain
 from agspec_tui.drafting.session_corpus import SessionCorpus
+from agspec_tui.drafting.session_scopes import SessionScope, scoped
 from agspec_tui.drafting.session_tree import SessionTree
 from agspec_tui.drafting.types import Drafter
 from agspec_tui.errors import DraftError
 
+_AGSPEC: dict[str, Callable[[], SessionStore]] = {
+    "agspec-sam": SessionCorpus,
+    "agspec-suffix": lambda: SessionCorpus(SessionTree()),
+}
 _MAKERS: dict[str, Callable[[StaticCorpus | None], Drafter]] = {
     "none": lambda static: Plain(),
-    "agspec-sam": lambda static: Agspec("agspec-sam", SessionCorpus, static),
-    "agspec-suffix": lambda static: Agspec(
-        "agspec-suffix", lambda: SessionCorpus(SessionTree()), static
-    ),
     "pld": lambda static: Pld(),
     "rest": lambda static: Rest(static.file if isinstance(static, GlobalCorpus) else None),
     "sam": Sam,
@@ -34,7 +35,7 @@ _MAKERS: dict[str, Callable[[StaticCorpus | None], Drafter]] = {
     "llama-ngram-mod": lambda static: LlamaNgramMod(),
 }
 
-NAMES = tuple(_MAKERS)
+NAMES = ("none", *_AGSPEC, *(name for name in _MAKERS if name != "none"))
 """Drafters by their names on the command line."""
 
 MODEL_NAMES = ("draft-model", "agspec-sam+draft-model")
@@ -47,12 +48,15 @@ _SCALED = frozenset({"none", "agspec-sam", "agspec-suffix", "agspec-sam+draft-mo
 """Drafters whose draft length is the policy's matter."""
 
 
-def make_drafter(name: str, static: StaticCorpus | None = None) -> Drafter:
+def make_drafter(
+    name: str, static: StaticCorpus | None = None, session: SessionScope = "session"
+) -> Drafter:
     """Make the named drafter, with empty live corpora.
 
     Args:
         name: one of `NAMES`.
         static: the global corpus, for the drafters that use one; it serves one drafter at a time.
+        session: what the session corpus of AgSpec holds; the others have a rule of their own.
 
     Raises:
         DraftError: the name is unknown, or that of a drafter with a smaller model.
@@ -60,6 +64,8 @@ def make_drafter(name: str, static: StaticCorpus | None = None) -> Drafter:
     require_drafter(name)
     if name in MODEL_NAMES:
         raise DraftError(f"{name} needs a draft model", "name one with draft_model")
+    if name in _AGSPEC:
+        return Agspec(name, scoped(_AGSPEC[name], session), static)
     return _MAKERS[name](static)
 
 

@@ -9,6 +9,7 @@ class Plain:
     """Never matches and never drafts."""
 
     name = "none"
+    steady = True
 
     def begin(self, sequence: str, pieces: Sequence[Piece]) -> None:
         """Nothing is indexed."""

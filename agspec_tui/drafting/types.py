@@ -68,6 +68,9 @@ class Drafter(Protocol):
 
     name: str
     """Name on the command line and in reports."""
+    steady: bool
+    """Whether its proposals depend on the committed tokens alone, and a shorter draft is always the
+    beginning of a longer one. One walk over a recording then serves every policy."""
 
     def begin(self, sequence: str, pieces: Sequence[Piece]) -> None:
         """A generation begins: its whole prompt in pieces, the last of which ends the context."""

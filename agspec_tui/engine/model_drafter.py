@@ -46,6 +46,7 @@ class ModelDrafter:
     """
 
     name = "draft-model"
+    steady = False
 
     def __init__(
         self,

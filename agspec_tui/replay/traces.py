@@ -87,6 +87,8 @@ class TraceSession(msgspec.Struct, frozen=True):
     """Commit that the work began from."""
     started_at: str | None = None
     """When it began."""
+    unknown_fields: tuple[str, ...] = ()
+    """Fields of the recording that nothing is known of, which were ignored; set by the reader."""
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -125,6 +127,18 @@ class _EventLine(msgspec.Struct, frozen=True):
 
 _session = msgspec.json.Decoder(TraceSession)
 _event = msgspec.json.Decoder(_EventLine)
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_list = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
+_MESSAGE_FIELDS = frozenset(TraceMessage.__struct_fields__)
+# Beside what is read here, what recordings say of themselves.
+_CALL_FIELDS = frozenset(TraceCall.__struct_fields__) | {
+    *("finish", "from_result", "tokens_hidden", "variant"),
+}
+_SESSION_FIELDS = (frozenset(TraceSession.__struct_fields__) - {"unknown_fields"}) | {
+    *("agents", "base_commit_approx", "calls_dropped", "edits", "exit_status", "files_in_chat"),
+    *("files_not_reconstructed", "files_reconstructed", "model_note", "models"),
+    *("redacted_by_source", "resolved", "session_boundary"),
+}
 
 
 def trace_files(paths: Iterable[Path]) -> list[Path]:
@@ -247,13 +261,25 @@ class _Recording:
 
 def _decoded(path: Path, number: int, line: bytes) -> TraceSession | _EventLine | Skipped:
     try:
-        return _session.decode(line)
+        return msgspec.structs.replace(_session.decode(line), unknown_fields=_unknown_fields(line))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         fault = str(error)
     try:
         return _event.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return Skipped(str(path), number, f"no session: {fault}")
+
+
+def _unknown_fields(line: bytes) -> tuple[str, ...]:
+    """Names of the fields of a session, its calls and their messages that no one knows."""
+    unknown: set[str] = set()
+    fields = _fields.decode(line)
+    unknown.update(fields.keys() - _SESSION_FIELDS)
+    for call in _list.decode(fields["calls"]):
+        unknown.update(f"calls[].{name}" for name in call.keys() - _CALL_FIELDS)
+        for message in _list.decode(call["prompt"]):
+            unknown.update(f"prompt[].{name}" for name in message.keys() - _MESSAGE_FIELDS)
+    return tuple(sorted(unknown))
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes | Skipped]]:

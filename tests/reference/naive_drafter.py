@@ -9,6 +9,7 @@ class NaiveDrafter:
     """Longest suffix of the context that occurred before in it; copies from its last occurrence."""
 
     name = "naive"
+    steady = True
 
     def __init__(self, longest: int = 64) -> None:
         self.context: list[int] = []

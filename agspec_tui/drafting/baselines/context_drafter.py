@@ -43,6 +43,7 @@ class ContextDrafter(ContextOnly, ABC):
     """
 
     name: str
+    steady = True
 
     def __init__(self) -> None:
         """Make one with an empty context."""

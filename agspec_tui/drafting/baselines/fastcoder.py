@@ -44,6 +44,7 @@ class FastCoder(AutomatonDrafter):
     """
 
     name = "fastcoder"
+    steady = False
 
     def __init__(self, static: StaticCorpus | None = None) -> None:
         """Make one with empty stores.

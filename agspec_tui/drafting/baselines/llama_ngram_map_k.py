@@ -74,6 +74,7 @@ class LlamaNgramMapK(ContextDrafter):
     """
 
     name = "llama-ngram-map-k"
+    steady = False
 
     def __init__(self) -> None:
         """Make one without sequences."""

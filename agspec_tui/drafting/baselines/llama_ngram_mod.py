@@ -96,6 +96,7 @@ class LlamaNgramMod(ContextOnly):
     """
 
     name = "llama-ngram-mod"
+    steady = False
 
     def __init__(self) -> None:
         """Make one with an empty table, which takes 16 MiB."""

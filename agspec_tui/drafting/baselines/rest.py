@@ -51,6 +51,7 @@ class Rest:
     """
 
     name = "rest"
+    steady = True
 
     def __init__(self, file: CorpusFile | None = None) -> None:
         """Draft from an open corpus file; without one there is never a draft."""

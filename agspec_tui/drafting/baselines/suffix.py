@@ -34,6 +34,7 @@ class Suffix(ContextOnly):
     """
 
     name = "suffix"
+    steady = False
 
     def __init__(self) -> None:
         """Make one with empty trees."""
