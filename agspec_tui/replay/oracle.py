@@ -4,7 +4,7 @@ from agspec_tui.policy.types import Budget, Evidence, Outcome
 
 
 class Oracle:
-    """Knows how far the drafter's own proposal will agree. No policy can; shares are of this one."""
+    """Knows how far the drafter's own proposal will agree, which no policy can know."""
 
     name = "oracle"
 

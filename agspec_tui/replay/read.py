@@ -111,9 +111,13 @@ def prepare(
                 "free some space, or set XDG_CACHE_HOME to a folder that can be written",
             )
         yield Entry(
-            key, session.session_id, session.source, session.task, session.n_prompt,
-            session.n_output,
-        )  # fmt: skip
+            key=key,
+            session_id=session.session_id,
+            source=session.source,
+            task=session.task,
+            n_prompt=session.n_prompt,
+            n_output=session.n_output,
+        )
 
 
 def load(cache: TokenCache, entry: Entry) -> TokenisedSession:

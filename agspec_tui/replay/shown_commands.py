@@ -13,9 +13,12 @@ _HEREDOC = re.compile(
     r"(?P<body>.*?)^[ \t]*(?P=mark)[ \t]*$\n?",
     re.MULTILINE | re.DOTALL,
 )
+_WRITES = re.compile(r"\s*cat\b[^|]*>[^|]*$")
 _TARGET = re.compile(r"(?<![<>\d&])(>>?)[ \t]*([^\s<>|&;'\"]+)")
 _RANGE = re.compile(r"(\d+)(?:,(\d+|\$))?p")
-_SILENT = frozenset("cd export rm mkdir touch mv cp chmod true : set source".split())
+_SILENT = frozenset(
+    ("cd", "export", "rm", "mkdir", "touch", "mv", "cp", "chmod", "true", ":", "set", "source")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +51,10 @@ def files_of(script: str, printed: Sequence[str]) -> Iterator[Stretch]:
     """
     for hit in _HEREDOC.finditer(script):
         target = _TARGET.search(hit["head"])
-        if target and re.match(r"\s*(?:cat|tee)\b", hit["head"]):
+        if target and _WRITES.match(hit["head"]):
             yield Stretch(target[2], 1 if target[1] == ">" else UNKNOWN, hit["body"])
-    rest = _HEREDOC.sub(lambda hit: "" if re.match(r"\s*(?:cat|tee)\b", hit["head"]) else "?\n", script)
-    display = _only_display(rest)
+    # A file written prints nothing; any other program that reads a here-document may.
+    display = _only_display(_HEREDOC.sub(_without_body, script))
     if display is None:
         return
     for number, text in enumerate(printed):
@@ -59,6 +62,11 @@ def files_of(script: str, printed: Sequence[str]) -> Iterator[Stretch]:
             yield from numbered(display.path, text, TAB)
         elif text.strip():
             yield Stretch(display.path, UNKNOWN if number else display.start, text)
+
+
+def _without_body(heredoc: re.Match[str]) -> str:
+    """Nothing for a file that is written, else the command without its here-document."""
+    return "" if _WRITES.match(heredoc["head"]) else f"{heredoc['head'].split()[0]}\n"
 
 
 def _only_display(script: str) -> _Display | None:

@@ -101,7 +101,7 @@ class ShownFiles:
 
 
 def _within(inner: Stretch, outer: _Held) -> bool:
-    """Whether the lines of a stretch are among those of another one; known by the text if need be."""
+    """Whether a stretch's lines are among another one's; without numbers its text decides."""
     if UNKNOWN in (inner.start, outer.stretch.start):
         return inner.text in outer.stretch.text
     end = inner.start + inner.text.count("\n")

@@ -1,8 +1,8 @@
 """Tokenised sessions on disk, by the hash of what they are made from.
 
 One file a session, little-endian: 8 bytes of magic, the length of the head (uint32), the number of
-tokens (uint32), a BLAKE2b digest of the rest (32 bytes), the head (MessagePack: the session, and the
-length of every token run), zeros up to a multiple of 4, and the runs (int32) one behind another.
+tokens (uint32), a BLAKE2b digest of the rest (32 bytes), the head (MessagePack: the session, and
+the length of every token run), zeros up to a multiple of 4, and the runs (int32) in that order.
 A file that is damaged is ignored and written anew; files appear whole or not at all, so that
 several processes may fill one cache.
 """
@@ -41,7 +41,7 @@ _decoder = msgspec.msgpack.Decoder(_Head)
 
 
 def key_of(session: TraceSession, source: str, fingerprint: bytes) -> str:
-    """Name of a session's entry: a hash of its content, its source, the tokenizer and the format."""
+    """Name of a session's entry: a hash of content, source, tokenizer and format."""
     digest = hashlib.blake2b(digest_size=20)
     digest.update(b"%d " % _FORMAT)
     digest.update(fingerprint)
@@ -80,10 +80,10 @@ class TokenCache:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.writelines(_packed(session, runs))
-            os.replace(name, path)
+            Path(name).replace(path)
         except OSError:
             with suppress(OSError):
-                os.unlink(name)
+                Path(name).unlink()
             return False
         return True
 
