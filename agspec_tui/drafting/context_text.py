@@ -19,6 +19,7 @@ class ContextText:
         """Make an empty one."""
         self._buffer = np.empty(_FIRST_CAPACITY, dtype=np.int32)
         self._n_tokens = 0
+        self._pieces: tuple[Piece, ...] = ()
         self._labels: list[str] = []
         self._starts: list[int] = []
         self.n_prompt = 0
@@ -42,14 +43,23 @@ class ContextText:
         Raises:
             DraftError: a token id is out of its range; nothing has changed then.
         """
-        arrays = [checked(piece.ids) for piece in pieces]
-        prompt = np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int32)
-        n_kept = n_shared(self.ids, prompt)
+        # Most of a prompt are the objects of the last one: no token of them is looked at.
+        n_same = 0
+        for old, new in zip(self._pieces, pieces, strict=False):
+            if old.ids is not new.ids:
+                break
+            n_same += 1
+        n_before = sum(len(piece.ids) for piece in pieces[:n_same])
+        arrays = [checked(piece.ids) for piece in pieces[n_same:]]
+        rest = np.concatenate(arrays) if arrays else np.empty(0, dtype=np.int32)
+        n_more = n_shared(self.ids[n_before:], rest)
+        n_kept = n_before + n_more
         self._n_tokens = n_kept
-        self._append(prompt[n_kept:])
-        self.n_prompt = len(prompt)
+        self._append(rest[n_more:])
+        self._pieces = tuple(pieces)
+        self.n_prompt = n_before + len(rest)
         self._labels = [piece.label for piece in pieces]
-        self._starts = list(accumulate((len(ids) for ids in arrays[:-1]), initial=0))
+        self._starts = list(accumulate((len(piece.ids) for piece in pieces[:-1]), initial=0))
         return n_kept
 
     def feed(self, ids: Sequence[int]) -> Ids:
