@@ -48,6 +48,8 @@ class LoadModel(_Command, frozen=True, kw_only=True):
     """Layers on the GPU; -1 means all that the build supports."""
     n_seq_max: int = 4
     """Sequences (roles) that may be alive at once."""
+    record: str = ""
+    """File to which everything is added that the engine is asked and answers; empty for none."""
 
 
 class ConfigureDrafting(_Command, frozen=True, kw_only=True):
@@ -126,6 +128,26 @@ class ResetSession(_Command, frozen=True, kw_only=True):
     """Keep the cached sequences, so that a benchmark reads each prompt only once."""
 
 
+class Calibrate(_Command, frozen=True, kw_only=True):
+    """Measure the time of a target pass. Answered by `Calibrated` or `RequestRefused`.
+
+    Drops every cached sequence: it is meant for a time at which there is none.
+    """
+
+    request: int
+    """Number that the answer carries; negative, so that it is no generation's."""
+    sizes: tuple[int, ...]
+    """Tokens of each sequence in a pass, ascending, the first of them 1."""
+    batch: int = 1
+    """Sequences in a pass."""
+    depth: int = 1000
+    """Tokens in the cache before a pass, as far as there is time to read them."""
+    n_rounds: int = 5
+    """How often each size is measured, as far as there is time."""
+    budget_s: float = 60.0
+    """Seconds after which no further pass is begun, once two sizes have been measured."""
+
+
 class Shutdown(_Command, frozen=True, kw_only=True):
     """End the engine process."""
 
@@ -138,6 +160,7 @@ EngineCommand = (
     | IndexDocument
     | ForgetDocument
     | ResetSession
+    | Calibrate
     | Shutdown
 )
 

@@ -39,7 +39,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     eta: float = 0.1
     """η, the step of the α update."""
     break_even: float = 0.35
-    """λ, the acceptance probability at which one more drafted token pays for itself."""
+    """λ, the acceptance probability at which one more drafted token pays for itself; the default
+    stands only until it has been measured."""
+    calibrate: bool = True
+    """Measure, in a few seconds, what drafts cost here the first time a model is used."""
+    record: bool = False
+    """Record what the engine reads and writes, your text included, in your data folder."""
     min_match: int = 1
     """Shortest match that is drafted from, in tokens."""
     watch: bool = True
@@ -78,6 +83,16 @@ def corpora_dir() -> Path:
 def tokens_dir() -> Path:
     """Where replay keeps tokenised sessions. Not created here."""
     return Path(platformdirs.user_cache_dir("agspec-tui")) / "tokens"
+
+
+def calibration_dir() -> Path:
+    """Where the times of target passes are kept. Not created here."""
+    return Path(platformdirs.user_data_dir("agspec-tui")) / "calibration"
+
+
+def recordings_dir() -> Path:
+    """Where sessions are recorded if `record` is on. Not created here."""
+    return Path(platformdirs.user_data_dir("agspec-tui")) / "recordings"
 
 
 def logs_dir() -> Path:

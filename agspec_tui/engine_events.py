@@ -147,6 +147,25 @@ class DocumentIndexed(EventRoot, frozen=True, kw_only=True):
     """Why it was not indexed; empty if it was."""
 
 
+class Calibrated(EventRoot, frozen=True, kw_only=True):
+    """What a target pass costs on this machine was measured."""
+
+    request: int
+    """The request."""
+    batch: int
+    """Sequences in a pass."""
+    depth: int
+    """Tokens that each sequence had in the cache before a pass."""
+    n_rounds: int
+    """How often every size was measured."""
+    times: tuple[tuple[int, float], ...]
+    """T(n): tokens of each sequence in a pass, and the median of its seconds."""
+    break_even: float
+    """λ, the acceptance probability at which one more drafted token pays for itself."""
+    wall_s: float
+    """Seconds it took."""
+
+
 class RequestRefused(EventRoot, frozen=True, kw_only=True):
     """A command could not be carried out; the engine goes on."""
 
@@ -184,6 +203,7 @@ EngineEvent = (
     | StepCommitted
     | GenerationFinished
     | DocumentIndexed
+    | Calibrated
     | RequestRefused
     | EngineFailed
     | EngineRestarted

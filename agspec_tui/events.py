@@ -8,6 +8,7 @@ event with `seq` and `t_s`, and publishes the whole stream. No futures, widgets 
 import msgspec
 
 from agspec_tui.engine_events import (
+    Calibrated,
     DocumentIndexed,
     EngineEvent,
     EngineFailed,
@@ -23,6 +24,7 @@ from agspec_tui.engine_events import (
 __all__ = [
     "ApprovalAnswered",
     "ApprovalRequested",
+    "Calibrated",
     "CommandFinished",
     "CommandStarted",
     "DocumentIndexed",

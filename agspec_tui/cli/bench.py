@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -21,6 +22,7 @@ from agspec_tui.session.bench import (
     read_prompts,
     run_bench,
 )
+from agspec_tui.session.calibration import measured_once, with_cost
 from agspec_tui.session.loading import plan_load
 
 
@@ -67,7 +69,12 @@ def bench(
         client = EngineClient(lambda event: None, logs_dir())
         try:
             loaded = await client.start(load, chosen[0].drafting)
-            runs = await run_bench(client, chosen, texts, repeat, _show_run)
+            found = await measured_once(client, load, loaded, config)
+            methods = [
+                replace(method, drafting=with_cost(method.drafting, found, config))
+                for method in chosen
+            ]
+            runs = await run_bench(client, methods, texts, repeat, _show_run)
         finally:
             await client.close()
         return make_report(loaded, runs)

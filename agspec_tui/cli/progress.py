@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from agspec_tui.events import (
+    Calibrated,
     CommandFinished,
     CommandStarted,
     EditApplied,
@@ -72,6 +73,8 @@ class Progress:
                 self.say(f"tests    {event.test_command or 'none found'}")
             case ModelLoaded():
                 self.say(f"loaded   {event.device}, context {event.n_ctx}, {event.load_s:.1f} s")
+            case Calibrated():
+                self.say(f"measured λ = {event.break_even:.2f} in {event.wall_s:.1f} s")
             case EngineFailed() | SessionFailed() | Warned():
                 hint = f" ({event.hint})" if event.hint else ""
                 name = "warning" if isinstance(event, Warned) else "failed"

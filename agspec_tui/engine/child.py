@@ -15,12 +15,14 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 import psutil
 
 from agspec_tui.commands import (
+    Calibrate,
     Cancel,
     ConfigureDrafting,
     EngineCommand,
@@ -33,11 +35,12 @@ from agspec_tui.commands import (
 )
 from agspec_tui.drafting.choose import require_drafter
 from agspec_tui.engine import wire
+from agspec_tui.engine.calibrate import measure
 from agspec_tui.engine.choose_drafter import DrafterMaker
 from agspec_tui.engine.indexing import Hold, IndexingThread
 from agspec_tui.engine.loop import Decoder
 from agspec_tui.engine.scripted import SCHEME, ScriptedBackend
-from agspec_tui.engine.types import Backend
+from agspec_tui.engine.types import Backend, Cancelled
 from agspec_tui.errors import AgspecError, EngineError
 from agspec_tui.events import (
     DocumentIndexed,
@@ -154,7 +157,7 @@ class EngineProcess:
                 if isinstance(command, ConfigureDrafting):
                     # Nobody waits for an answer; the next reply must not come by older settings.
                     self._refused = error
-                request = command.request if isinstance(command, Generate) else 0
+                request = command.request if isinstance(command, Generate | Calibrate) else 0
                 self._emit(RequestRefused(request=request, message=error.message, hint=error.hint))
 
     def _dispatch(self, command: EngineCommand) -> None:
@@ -171,6 +174,8 @@ class EngineProcess:
                 self._forget(command.path)
             case ResetSession():
                 self._ready()[1].reset(keep_cache=command.keep_cache)
+            case Calibrate():
+                self._calibrate(command)
             case Cancel() | Shutdown():
                 """Taken off the wire by the reader, and by `run`."""
 
@@ -224,16 +229,32 @@ class EngineProcess:
         self._settings = command
 
     def _generate(self, command: Generate) -> None:
-        backend, decoder = self._ready()
+        _, decoder = self._ready()
         if self._refused is not None:
             raise self._refused
-        self._running = command.request
+        with self._cancellable(command.request) as cancelled:
+            decoder.generate(command, cancelled)
+
+    def _calibrate(self, command: Calibrate) -> None:
+        backend, decoder = self._ready()
+        decoder.drop_cache()
+        try:
+            with self._cancellable(command.request) as cancelled:
+                self._emit(measure(backend, command, cancelled))
+        except Cancelled:
+            raise EngineError("the measuring was cancelled") from None
+
+    @contextlib.contextmanager
+    def _cancellable(self, request: int) -> Iterator[Callable[[], bool]]:
+        """While the target works for a request; gives what says whether it was cancelled."""
+        backend, _ = self._ready()
+        self._running = request
         backend.abort(on=False)
         try:
-            decoder.generate(command, lambda: command.request in self._cancelled)
+            yield lambda: request in self._cancelled
         finally:
             self._running = 0
-            self._cancelled.discard(command.request)
+            self._cancelled.discard(request)
 
     def _index(self, command: IndexDocument) -> None:
         backend, decoder = self._ready()

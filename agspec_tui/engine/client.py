@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agspec_tui.commands import (
+    Calibrate,
     Cancel,
     ConfigureDrafting,
     EngineCommand,
@@ -29,6 +30,7 @@ from agspec_tui.commands import (
 from agspec_tui.engine import wire
 from agspec_tui.errors import EngineError
 from agspec_tui.events import (
+    Calibrated,
     DocumentIndexed,
     EngineEvent,
     EngineFailed,
@@ -68,6 +70,7 @@ class EngineClient:
         self._documents: dict[str, IndexDocument] = {}
         self._loaded: asyncio.Future[ModelLoaded] | None = None
         self._replies: dict[int, asyncio.Future[GenerationFinished]] = {}
+        self._measured: dict[int, asyncio.Future[Calibrated]] = {}
         self._indexed: dict[str, deque[asyncio.Future[DocumentIndexed]]] = {}
         self._ready = asyncio.Event()
         self._failure: EngineError | None = None
@@ -110,6 +113,28 @@ class EngineClient:
             return await reply
         finally:
             self._replies.pop(command.request, None)
+
+    async def calibrate(self, command: Calibrate) -> Calibrated:
+        """Measure what a target pass costs, with no generation under way.
+
+        Cancelling this call stops the measuring.
+
+        Raises:
+            EngineError: it was refused or makes no sense, or the engine died over it.
+        """
+        await self._ready.wait()
+        if self._failure is not None:
+            raise self._failure
+        measured: asyncio.Future[Calibrated] = asyncio.get_running_loop().create_future()
+        self._measured[command.request] = measured
+        try:
+            await self._send(command)
+            return await measured
+        except asyncio.CancelledError:
+            await self._send(Cancel(request=command.request))
+            raise
+        finally:
+            self._measured.pop(command.request, None)
 
     async def cancel(self, request: int) -> None:
         """Stop a generation; its `generate` returns with stop_reason `cancelled`."""
@@ -223,6 +248,11 @@ class EngineClient:
                 _resolve(self._replies[event.request], event)
             case RequestRefused() if event.request in self._replies:
                 _reject(self._replies[event.request], EngineError(event.message, event.hint))
+            case Calibrated() if event.request in self._measured:
+                _resolve(self._measured[event.request], event)
+            case RequestRefused() if event.request in self._measured:
+                _reject(self._measured[event.request], EngineError(event.message, event.hint))
+                return  # whoever asked says so, with what follows from it
             case DocumentIndexed() if self._indexed.get(event.path):
                 _resolve(self._indexed[event.path].popleft(), event)
             case _:
@@ -268,6 +298,8 @@ class EngineClient:
     def _fail_waiters(self, failure: EngineError) -> None:
         for reply in self._replies.values():
             _reject(reply, failure)
+        for measured in self._measured.values():
+            _reject(measured, failure)
         for waiting in self._indexed.values():
             for done in waiting:
                 _reject(done, failure)

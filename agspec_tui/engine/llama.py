@@ -9,6 +9,7 @@ import ctypes
 import hashlib
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -203,6 +204,13 @@ class LlamaBackend(LlamaTokenizer):
         self._positions[:n] = np.arange(pos, pos + n)
         self._flags[:n] = 0
         self._flags[n - n_logits : n] = 1
+        self._run()
+        if n_logits == 0:
+            return np.empty((0, self.n_vocab), dtype=np.float32)
+        rows = llama_cpp.llama_get_logits(self._context)
+        return np.ctypeslib.as_array(rows, shape=(n_logits, self.n_vocab))
+
+    def _run(self) -> None:
         result = llama_cpp.llama_decode(self._context, self._batch)
         if result == _ABORTED:
             raise Cancelled
@@ -210,10 +218,26 @@ class LlamaBackend(LlamaTokenizer):
             raise EngineError("the context is full", "choose a larger n_ctx or a shorter prompt")
         if result != 0:
             raise EngineError(f"the target could not be run (llama_decode gave {result})")
-        if n_logits == 0:
-            return np.empty((0, self.n_vocab), dtype=np.float32)
-        rows = llama_cpp.llama_get_logits(self._context)
-        return np.ctypeslib.as_array(rows, shape=(n_logits, self.n_vocab))
+
+    def time_pass(self, ids: Sequence[int], pos: int, slots: Sequence[int]) -> float:
+        """Seconds of one pass over several sequences; see `Backend.time_pass`."""
+        n = len(ids) * len(slots)
+        self._batch.n_tokens = n
+        self._tokens[:n] = np.tile(ids, len(slots))
+        self._positions[:n] = np.tile(np.arange(pos, pos + len(ids)), len(slots))
+        self._flags[:n] = 1
+        for index in range(n):
+            self._batch.seq_id[index][0] = slots[index // len(ids)]
+        self._slot = -1
+        started = time.perf_counter()
+        self._run()
+        llama_cpp.llama_synchronize(self._context)
+        return time.perf_counter() - started
+
+    def share(self, slot: int, others: Sequence[int]) -> None:
+        """Share the cells of a sequence with others; see `Backend.share`."""
+        for other in others:
+            llama_cpp.llama_memory_seq_cp(self._memory, slot, other, -1, -1)
 
     def trim(self, slot: int, n_keep: int) -> bool:
         """Drop the tail of a sequence; see `Backend.trim`."""

@@ -52,11 +52,16 @@ class Decoder:
 
     def reset(self, *, keep_cache: bool = False) -> None:
         """Drop the corpora, every α and, unless told otherwise, every cached sequence."""
-        for slot in [] if keep_cache else self._table.clear():
-            self._backend.trim(slot, 0)
+        if not keep_cache:
+            self.drop_cache()
         self.drafter.reset()
         self.policy.reset()
         self.lines.clear()
+
+    def drop_cache(self) -> None:
+        """Drop every cached sequence; the prompts are read again."""
+        for slot in self._table.clear():
+            self._backend.trim(slot, 0)
 
     def generate(self, command: Generate, cancelled: Callable[[], bool]) -> None:
         """Run one generation to its end; emits its events, the last one `GenerationFinished`.

@@ -33,6 +33,8 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Replies in the order of the generations."""
     step_delay_s: float = 0.0
     """Seconds that each target pass takes, so that a person can watch."""
+    token_delay_s: float = 0.0
+    """Seconds that each token of a pass adds."""
 
 
 class ScriptedBackend:
@@ -112,8 +114,7 @@ class ScriptedBackend:
         cache = self._cache.setdefault(slot, [])
         if pos != len(cache):
             raise EngineError(f"position {pos} is not the end of the cache, {len(cache)}")
-        if self._aborted.wait(self._script.step_delay_s):
-            raise Cancelled
+        self._wait(len(ids))
         cache += ids
         logits = np.zeros((n_logits, _N_VOCAB), dtype=np.float32)
         first = len(cache) - n_logits
@@ -128,6 +129,27 @@ class ScriptedBackend:
         if n_said < len(self._reply) and cache[start + 1 : position + 1] == self._reply[:n_said]:
             return self._reply[n_said]
         return _OFF_SCRIPT
+
+    def _wait(self, n_tokens: int) -> float:
+        """Take the time that the script says a pass takes; returns it, in seconds."""
+        delay_s = self._script.step_delay_s + n_tokens * self._script.token_delay_s
+        if self._aborted.wait(delay_s):
+            raise Cancelled
+        return delay_s
+
+    def time_pass(self, ids: Sequence[int], pos: int, slots: Sequence[int]) -> float:
+        """The time that the script says a pass takes; see `Backend.time_pass`."""
+        for slot in slots:
+            cache = self._cache.setdefault(slot, [])
+            if pos != len(cache):
+                raise EngineError(f"position {pos} is not the end of the cache, {len(cache)}")
+            cache += ids
+        return self._wait(len(ids) * len(slots))
+
+    def share(self, slot: int, others: Sequence[int]) -> None:
+        """Copy the cache of a sequence to others."""
+        for other in others:
+            self._cache[other] = list(self._cache.get(slot, []))
 
     def trim(self, slot: int, n_keep: int) -> bool:
         """Always possible."""

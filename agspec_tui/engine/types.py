@@ -94,6 +94,22 @@ class Backend(Protocol):
         """Drop the cache of a sequence from position `n_keep` on; False if it cannot be done."""
         ...
 
+    def share(self, slot: int, others: Sequence[int]) -> None:
+        """Let other sequences, which are empty, begin with the whole cache of `slot`."""
+        ...
+
+    def time_pass(self, ids: Sequence[int], pos: int, slots: Sequence[int]) -> float:
+        """Run the target once over the same `ids` at `pos`… in each of `slots`, all rows wanted.
+
+        Returns:
+            Seconds it took, until the rows were there.
+
+        Raises:
+            Cancelled: the abort flag was set; the cache may hold any part of the tokens.
+            EngineError: the target could not be run.
+        """
+        ...
+
     def chooser(self, grammar: str) -> Chooser:
         """A chooser for one generation.
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from agspec_tui.commands import (
     AnswerApproval,
+    ConfigureDrafting,
     Interrupt,
+    LoadModel,
     Quit,
     SessionCommand,
     SubmitTask,
@@ -22,6 +24,7 @@ from agspec_tui.events import (
     EngineEvent,
     EngineFailed,
     Event,
+    ModelLoaded,
     SessionFailed,
     SessionStarted,
     TaskFinished,
@@ -29,6 +32,7 @@ from agspec_tui.events import (
     TurnFinished,
     Warned,
 )
+from agspec_tui.session import calibration
 from agspec_tui.session.approval import Approvals
 from agspec_tui.session.bus import Bus
 from agspec_tui.session.corpus_feed import CorpusFeed, digest
@@ -119,8 +123,25 @@ class Session:
                     hint="the set-up's own build of llama.cpp is exact on the CPU",
                 )
             )
+        await self._calibrate(load, loaded, drafting)
         self._team = team
         self._speaker = Speaker(self._client, self._publish, self._interrupts, loaded.n_ctx)
+
+    async def _calibrate(
+        self, load: LoadModel, loaded: ModelLoaded, drafting: ConfigureDrafting
+    ) -> None:
+        """Let drafts be decided by what they cost here; without that, the defaults stand."""
+        try:
+            measuring = calibration.measured_once(self._client, load, loaded, self._config)
+            found = await self._interrupts.guard(measuring)
+            if found is not None:
+                settings = calibration.with_cost(drafting, found, self._config)
+                await self._client.configure(settings)
+        except Interrupted:
+            self._publish(Warned(message="measuring was stopped", hint="the next start does it"))
+        except AgspecError as error:
+            message = f"what drafts cost here is not known: {error.message}"
+            self._publish(Warned(message=message, hint=error.hint))
 
     async def send(self, command: SessionCommand) -> None:
         """Take one command; returns at once, what it leads to is on the bus."""

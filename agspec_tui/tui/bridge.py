@@ -11,6 +11,7 @@ from agspec_tui.errors import AgspecError
 from agspec_tui.events import (
     ApprovalAnswered,
     ApprovalRequested,
+    Calibrated,
     CommandFinished,
     CommandStarted,
     DocumentIndexed,
@@ -43,7 +44,9 @@ from agspec_tui.tui.numbers import seconds
 from agspec_tui.tui.state import UiState
 
 Severity = Literal["information", "warning", "error"]
-EngineGroup = ModelLoaded | EngineFailed | EngineRestarted | RequestRefused | DocumentIndexed
+EngineGroup = (
+    ModelLoaded | Calibrated | EngineFailed | EngineRestarted | RequestRefused | DocumentIndexed
+)
 ReplyGroup = PrefillProgressed | StepCommitted | GenerationFinished
 TaskGroup = SessionStarted | TaskSubmitted | Warned | SessionFailed | TaskFinished
 TurnGroup = TurnStarted | TurnFinished | PlanProposed
@@ -141,6 +144,7 @@ class Bridge:
                 self._task(event)
             case (
                 ModelLoaded()
+                | Calibrated()
                 | EngineFailed()
                 | EngineRestarted()
                 | RequestRefused()
@@ -247,6 +251,8 @@ class Bridge:
             case ModelLoaded():
                 self._state.model_loaded(event)
                 view.write(entries.note(f"loaded in {seconds(event.load_s)}: {event.device}"))
+            case Calibrated():
+                view.write(entries.calibrated(event))
             case EngineFailed():
                 sentence = entries.engine_ended(event)
                 self._state.engine_failed(sentence)

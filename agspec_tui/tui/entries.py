@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from agspec_tui.events import (
+    Calibrated,
     CommandFinished,
     EditProposed,
     EngineFailed,
@@ -202,6 +203,14 @@ def warning(message: str, hint: str) -> list[Line]:
 def note(message: str) -> list[Line]:
     """A quiet remark."""
     return [line((one_line(message), "muted"), gutter=_QUIET)]
+
+
+def calibrated(event: Calibrated) -> list[Line]:
+    """What drafts cost here, as the engine has measured it."""
+    return note(
+        f"measured in {seconds(event.wall_s)}: λ = {event.break_even:.2f}, the share of drafted"
+        " tokens that must be accepted for drafts to pay"
+    )
 
 
 def engine_ended(event: EngineFailed) -> str:

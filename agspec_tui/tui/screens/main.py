@@ -209,6 +209,8 @@ class MainScreen(Screen[None]):
             self._state.stopping = True
             self._draw_status()
             self._send(Interrupt())
+        elif not self._started_up:  # the model may be being measured
+            self._send(Interrupt())
 
     def action_marks(self) -> None:
         """Show or hide which text was drafted and accepted."""

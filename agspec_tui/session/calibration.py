@@ -1,0 +1,240 @@
+"""T(n) and λ of this machine: measured once for each model, device, threads and batch, then kept.
+
+The file of a measurement is the JSON document of `agspec-tui calibrate`. It holds times and no
+text.
+"""
+
+import hashlib
+import os
+import platform
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from agspec_tui.commands import Calibrate, ConfigureDrafting, LoadModel
+from agspec_tui.config import Config, calibration_dir
+from agspec_tui.engine.calibrate import require_sense
+from agspec_tui.engine.client import EngineClient
+from agspec_tui.engine.scripted import SCHEME
+from agspec_tui.errors import EngineError, UsageError
+from agspec_tui.events import ModelLoaded
+
+SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 17, 20, 24, 32, 33, 40, 48, 64)
+"""Tokens a pass that the command measures: close together where kernels change."""
+QUICK_SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Those of the automatic measurement, as far as a draft may use them."""
+DEPTH = 1000
+"""Tokens in the cache before a pass."""
+FULL_S = 50.0
+"""Seconds after which the command begins no further pass."""
+QUICK_S = 4.5
+"""Seconds after which the automatic measurement begins no further pass."""
+_SCHEMA = 1
+_END_BYTES = 1 << 20
+_N_ROUNDS = 9
+
+
+class Calibration(msgspec.Struct, frozen=True, kw_only=True):
+    """A measurement, as it is kept."""
+
+    schema: int = _SCHEMA
+    """Version of this document's shape."""
+    model: str
+    """Name of the model."""
+    fingerprint: str
+    """Identity of the model file, in hexadecimal."""
+    device: str
+    """What it ran on."""
+    threads: int
+    """Threads used for decoding."""
+    n_batch: int
+    """Most tokens in one decode."""
+    n_exact: int = 0
+    """Most tokens in one decode that are exact to the bit; drafts stay below it. 0: no limit."""
+    batch: int
+    """Sequences in a pass."""
+    depth: int = 0
+    """Tokens that each had in the cache before a pass."""
+    n_rounds: int = 1
+    """How often every size was measured."""
+    created_s: float
+    """When, in seconds since 1970."""
+    times: tuple[tuple[int, float], ...]
+    """T(n): tokens of each sequence in a pass, and the median of its seconds."""
+    break_even: float
+    """λ, the acceptance probability at which one more drafted token pays for itself."""
+
+
+def is_measurable(load: LoadModel) -> bool:
+    """Whether it is a model: the passes of a script cost what the script says."""
+    return not load.path.startswith(SCHEME)
+
+
+def path_of(load: LoadModel, loaded: ModelLoaded, batch: int = 1) -> Path:
+    """File of the measurement for a loaded model."""
+    parts = (
+        _fingerprint(load.path),
+        loaded.device,
+        _processor(),
+        str(loaded.n_threads),
+        str(load.n_gpu_layers),
+        str(batch),
+    )
+    name = hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
+    return calibration_dir() / f"{name}.json"
+
+
+def read(path: Path) -> Calibration | None:
+    """Read a measurement; None if there is no file.
+
+    Raises:
+        UsageError: the file is no measurement, or what it says makes no sense.
+    """
+    hint = "measure again: agspec-tui calibrate"
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Calibration)
+        if found.schema != _SCHEMA:
+            raise UsageError(f"{path} has the schema {found.schema}, not {_SCHEMA}", hint)
+        require_sense(found.times)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, EngineError) as error:
+        raise UsageError(f"{path} is no measurement of a model: {error}", hint) from error
+    if not 0.0 < found.break_even < 1.0:
+        raise UsageError(f"{path} says λ = {found.break_even}, which is no probability", hint)
+    return found
+
+
+def write(path: Path, calibration: Calibration) -> None:
+    """Keep a measurement; a crash leaves the old file or the new one.
+
+    Raises:
+        UsageError: the folder cannot be written to.
+    """
+    staged = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        staged.write_bytes(encode(calibration))
+        staged.replace(path)
+    except OSError as error:
+        staged.unlink(missing_ok=True)
+        raise UsageError(
+            f"the measurement could not be kept in {path.parent}: {error.strerror}",
+            "it will be made again at the next start",
+        ) from error
+
+
+def encode(calibration: Calibration) -> bytes:
+    """The JSON document."""
+    return msgspec.json.format(msgspec.json.encode(calibration), indent=2) + b"\n"
+
+
+async def measure(
+    client: EngineClient,
+    load: LoadModel,
+    loaded: ModelLoaded,
+    *,
+    batch: int = 1,
+    sizes: Sequence[int] = SIZES,
+    budget_s: float = FULL_S,
+) -> Calibration:
+    """Measure with a loaded engine that has nothing else to do.
+
+    Sizes that do not fit the engine's batch are left out.
+
+    Raises:
+        EngineError: it cannot be measured, or the engine died over it.
+    """
+    command = Calibrate(
+        request=-batch,
+        sizes=tuple(size for size in sizes if size * batch <= load.n_batch),
+        batch=batch,
+        depth=DEPTH,
+        n_rounds=_N_ROUNDS,
+        budget_s=budget_s,
+    )
+    event = await client.calibrate(command)
+    return Calibration(
+        model=loaded.model,
+        fingerprint=_fingerprint(load.path),
+        device=loaded.device,
+        threads=loaded.n_threads,
+        n_batch=load.n_batch,
+        n_exact=loaded.n_exact,
+        batch=batch,
+        depth=event.depth,
+        n_rounds=event.n_rounds,
+        created_s=time.time(),
+        times=event.times,
+        break_even=event.break_even,
+    )
+
+
+async def measured_once(
+    client: EngineClient, load: LoadModel, loaded: ModelLoaded, config: Config
+) -> Calibration | None:
+    """The kept measurement; where there is none, measure now, in a few seconds, and keep it.
+
+    Returns:
+        None for a script, and where measuring is off and nothing was kept.
+
+    Raises:
+        EngineError: it cannot be measured, or the engine died over it.
+        UsageError: the kept file is wrong, or the new one could not be written.
+    """
+    if not is_measurable(load):
+        return None
+    path = path_of(load, loaded)
+    found = read(path)
+    if found is None and config.calibrate:
+        sizes = quick_sizes(loaded.n_exact)
+        found = await measure(client, load, loaded, sizes=sizes, budget_s=QUICK_S)
+        write(path, found)
+    return found
+
+
+def quick_sizes(n_exact: int) -> tuple[int, ...]:
+    """The sizes that a draft may make a pass have, and the largest of them."""
+    if n_exact < 2:
+        return QUICK_SIZES
+    most = min(n_exact, QUICK_SIZES[-1])
+    return (*(size for size in QUICK_SIZES if size < most), most)
+
+
+def with_cost(
+    drafting: ConfigureDrafting, calibration: Calibration | None, config: Config
+) -> ConfigureDrafting:
+    """Settings that decide by what was measured; λ only where the user has chosen none."""
+    if calibration is None or config.break_even != Config().break_even:
+        return drafting
+    return msgspec.structs.replace(drafting, break_even=calibration.break_even)
+
+
+def _fingerprint(path: str) -> str:
+    """Identity of a model file: its size and both its ends, where names, shapes and data lie.
+
+    Raises:
+        EngineError: it cannot be read.
+    """
+    try:
+        with Path(path.removeprefix(SCHEME)).open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            digest = hashlib.blake2b(str(size).encode(), digest_size=16)
+            for start in (0, max(0, size - _END_BYTES)):
+                file.seek(start)
+                digest.update(file.read(_END_BYTES))
+    except OSError as error:
+        raise EngineError(f"{path} cannot be read: {error.strerror}") from error
+    return digest.hexdigest()
+
+
+def _processor() -> str:
+    """Name of the processor: one device name, `CPU, 2 threads`, stands for many machines."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor() or platform.machine())
