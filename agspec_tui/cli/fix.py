@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from agspec_tui.cli.output import record_option
 from agspec_tui.cli.progress import Progress
 from agspec_tui.commands import AnswerApproval, Interrupt, SubmitTask
 from agspec_tui.config import load
@@ -30,6 +31,7 @@ _INTERRUPTED = 130
 @click.option("--yes", is_flag=True, help="Write edits without asking.")
 @click.option("--json", "json_file", metavar="FILE", help="Write a report to FILE; - is stdout.")
 @click.option("--model", metavar="NAME|PATH", help="A name of the catalogue, or a GGUF file.")
+@record_option
 def fix(
     repo: Path,
     issue: str,
@@ -37,6 +39,7 @@ def fix(
     yes: bool,
     json_file: str | None,
     model: str | None,
+    record: Path | None,
 ) -> int:
     """Fix an issue in REPO without a screen; progress goes to stderr.
 
@@ -55,7 +58,7 @@ def fix(
         config = msgspec.structs.replace(config, model=model)
     if json_file is not None and json_file != "-":
         _check_writable(Path(json_file))
-    session = Session(root, config, test_command=test_command, auto_approve=yes)
+    session = Session(root, config, test_command=test_command, auto_approve=yes, record=record)
     return asyncio.run(_Run(session, json_file).run(text))
 
 

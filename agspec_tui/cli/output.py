@@ -8,6 +8,14 @@ import msgspec
 
 from agspec_tui.errors import UsageError
 
+record_option = click.option(
+    "--record",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Record what the model reads and writes into a new file in DIR.",
+)
+"""The option of commands that open a session."""
+
 
 def write_json(document: dict[str, object], file: str) -> None:
     """Write a document to a file, or to stdout if it is called `-`.

@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from agspec_tui.cli.fix import read_issue
+from agspec_tui.cli.output import record_option
 from agspec_tui.config import load
 from agspec_tui.errors import UsageError
 from agspec_tui.session.repo import check_repo
@@ -19,7 +20,14 @@ from agspec_tui.session.testing import given
 @click.option("--model", metavar="NAME|PATH", help="A name of the catalogue, or a GGUF file.")
 @click.option("--issue", metavar="FILE|TEXT", help="Start with this issue, or a file with it.")
 @click.option("--test", "test_command", metavar="CMD", help="Test command; by default found.")
-def open_tui(repo: Path, model: str | None, issue: str | None, test_command: str | None) -> int:
+@record_option
+def open_tui(
+    repo: Path,
+    model: str | None,
+    issue: str | None,
+    test_command: str | None,
+    record: Path | None,
+) -> int:
     """Open the terminal workspace on REPO, by default the current folder."""
     root = check_repo(repo)
     text = "" if issue is None else read_issue(issue)
@@ -37,7 +45,7 @@ def open_tui(repo: Path, model: str | None, issue: str | None, test_command: str
     from agspec_tui.tui.app import AgspecApp
 
     name = resolve(config.model).name
-    session = Session(root, config, test_command=test_command)
+    session = Session(root, config, test_command=test_command, record=record)
     app = AgspecApp(session, repo=root, model=name, theme=config.theme, issue=text)
     outcome = app.run()
     if outcome is None:

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -36,11 +36,20 @@ from agspec_tui.commands import (
 from agspec_tui.drafting.choose import require_drafter
 from agspec_tui.engine import wire
 from agspec_tui.engine.calibrate import measure
-from agspec_tui.engine.choose_drafter import DrafterMaker
+from agspec_tui.engine.choose_drafter import DrafterMaker, reconfigure
 from agspec_tui.engine.indexing import Hold, IndexingThread
 from agspec_tui.engine.loop import Decoder
+from agspec_tui.engine.recording import (
+    RecordedCacheDrop,
+    RecordedDocument,
+    RecordedForget,
+    RecordedLine,
+    RecordedReset,
+    RecordedSettings,
+    Recorder,
+)
 from agspec_tui.engine.scripted import SCHEME, ScriptedBackend
-from agspec_tui.engine.types import Backend, Cancelled
+from agspec_tui.engine.types import Backend, Cancelled, Ids
 from agspec_tui.errors import AgspecError, EngineError
 from agspec_tui.events import (
     DocumentIndexed,
@@ -70,6 +79,7 @@ class EngineProcess:
         self._decoder: Decoder | None = None
         self._drafters: DrafterMaker | None = None
         self._settings = ConfigureDrafting()
+        self._recorder: Recorder | None = None
         self._refused: AgspecError | None = None  # why the last settings cannot be had
 
     def run(self) -> None:
@@ -127,6 +137,15 @@ class EngineProcess:
     def _emit(self, event: EngineEvent) -> None:
         self._events.put(wire.frame(event))
 
+    def _emit_step(self, event: EngineEvent) -> None:
+        """An event of the decode loop."""
+        if self._recorder is not None:
+            self._recorder.take(event)
+        self._emit(event)
+
+    def _complain(self, message: str) -> None:
+        self._emit(RequestRefused(request=0, message=message, hint="free some space"))
+
     # ── commands ─────────────────────────────────────────────────────────────────────────────────
 
     def _serve(self, command: EngineCommand) -> None:
@@ -174,6 +193,7 @@ class EngineProcess:
                 self._forget(command.path)
             case ResetSession():
                 self._ready()[1].reset(keep_cache=command.keep_cache)
+                self._record(RecordedReset(keep_cache=command.keep_cache))
             case Calibrate():
                 self._calibrate(command)
             case Cancel() | Shutdown():
@@ -192,12 +212,13 @@ class EngineProcess:
             backend = LlamaBackend(command)
         self._backend = backend
         self._drafters = DrafterMaker(backend, command)
+        drafter, policy = self._drafters.make(self._settings), make_policy(self._settings)
+        if command.record:
+            self._recorder = Recorder(Path(command.record), self._complain)
+            self._recorder.target(command, backend)
+            self._recorder.write(RecordedSettings(settings=self._settings))
         self._decoder = Decoder(
-            backend,
-            self._drafters.make(self._settings),
-            make_policy(self._settings),
-            self._emit,
-            command.n_seq_max,
+            backend, drafter, policy, self._emit_step, command.n_seq_max, self._recorder
         )
         self._emit(
             ModelLoaded(
@@ -214,30 +235,36 @@ class EngineProcess:
 
     def _configure(self, command: ConfigureDrafting) -> None:
         self._refused = None
-        policy = make_policy(command)
-        require_drafter(command.drafter)
         if self._decoder is not None and self._drafters is not None:
-            now, then = command, self._settings
-            if (now.drafter, now.draft_model, now.global_corpus) != (
-                then.drafter,
-                then.draft_model,
-                then.global_corpus,
-            ):
-                self._decoder.drafter = self._drafters.make(command)
-                self._decoder.lines.clear()
-            self._decoder.policy = policy
+            reconfigure(self._decoder, self._drafters, self._settings, command)
+        else:
+            make_policy(command)
+            require_drafter(command.drafter)
+        self._record(RecordedSettings(settings=command))
         self._settings = command
 
     def _generate(self, command: Generate) -> None:
         _, decoder = self._ready()
         if self._refused is not None:
             raise self._refused
+        pieces = decoder.pieces(command)
+        recorder = self._recorder
         with self._cancellable(command.request) as cancelled:
-            decoder.generate(command, cancelled)
+            if recorder is None:
+                decoder.generate(command, cancelled, pieces)
+                return
+            with recorder.gate.generating():
+                recorder.asked(command, pieces)
+                try:
+                    decoder.generate(command, cancelled, pieces)
+                except AgspecError as error:
+                    recorder.refused(command.request, error.message)
+                    raise
 
     def _calibrate(self, command: Calibrate) -> None:
         backend, decoder = self._ready()
         decoder.drop_cache()
+        self._record(RecordedCacheDrop())
         try:
             with self._cancellable(command.request) as cancelled:
                 self._emit(measure(backend, command, cancelled))
@@ -259,7 +286,9 @@ class EngineProcess:
     def _index(self, command: IndexDocument) -> None:
         backend, decoder = self._ready()
         views = [(view.name, backend.tokenize(view.text, special=False)) for view in command.views]
-        n_corpus = decoder.drafter.index(command.path, views)
+        with self._recorder.gate.change() if self._recorder else contextlib.nullcontext():
+            self._record_document(command.path, views)
+            n_corpus = decoder.drafter.index(command.path, views)
         ids = (ids for _, ids in views)
         decoder.lines.add(command.path, list(zip(command.views, ids, strict=True)))
         self._emit(
@@ -273,8 +302,19 @@ class EngineProcess:
 
     def _forget(self, path: str) -> None:
         _, decoder = self._ready()
-        decoder.drafter.forget(path)
+        with self._recorder.gate.change() if self._recorder else contextlib.nullcontext():
+            self._record(RecordedForget(path=path))
+            decoder.drafter.forget(path)
         decoder.lines.forget(path)
+
+    def _record(self, line: RecordedLine) -> None:
+        if self._recorder is not None:
+            self._recorder.write(line)
+
+    def _record_document(self, path: str, views: Sequence[tuple[str, Ids]]) -> None:
+        if self._recorder is not None:
+            listed = tuple((name, tuple(ids.tolist())) for name, ids in views)
+            self._recorder.write(RecordedDocument(path=path, views=listed))
 
     def _ready(self) -> tuple[Backend, Decoder]:
         if self._backend is None or self._decoder is None:

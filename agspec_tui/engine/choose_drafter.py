@@ -9,9 +9,11 @@ from agspec_tui.drafting.chain import Chain
 from agspec_tui.drafting.choose import MODEL_NAMES, make_drafter, require_drafter
 from agspec_tui.drafting.global_corpus import GlobalCorpus, open_global
 from agspec_tui.drafting.types import Drafter
+from agspec_tui.engine.loop import Decoder
 from agspec_tui.engine.model_drafter import ModelDrafter
 from agspec_tui.engine.types import Backend
 from agspec_tui.errors import DraftError, EngineError
+from agspec_tui.policy.choose import make_policy
 
 MAX_VOCAB_DIFFERENCE = 128
 """Vocabularies of one family are padded to different sizes; llama.cpp allows for as much."""
@@ -88,6 +90,26 @@ class DrafterMaker:
             backend.close()
             raise
         return ModelDrafter(backend, name, self._target.n_vocab, n_slots=load.n_seq_max)
+
+
+def reconfigure(
+    decoder: Decoder, maker: DrafterMaker, then: ConfigureDrafting, now: ConfigureDrafting
+) -> None:
+    """Put new settings in the place of older ones; another drafter starts with empty corpora.
+
+    Raises:
+        DraftError: they cannot be had; nothing has changed then.
+    """
+    policy = make_policy(now)
+    require_drafter(now.drafter)
+    if _drafter_of(now) != _drafter_of(then):
+        decoder.drafter = maker.make(now)
+        decoder.lines.clear()
+    decoder.policy = policy
+
+
+def _drafter_of(settings: ConfigureDrafting) -> tuple[str, str, str]:
+    return settings.drafter, settings.draft_model, settings.global_corpus
 
 
 def require_same_vocabulary(target: Backend, draft: Backend, name: str) -> None:

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from agspec_tui.commands import Generate
-from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Drafter, Match
+from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Drafter, Match, Piece
 from agspec_tui.engine.evidence import evidence_of
 from agspec_tui.engine.prompt import PromptBuilder, piece_at
 from agspec_tui.engine.reply import Reply
 from agspec_tui.engine.sequence import Sequence, SequenceTable
 from agspec_tui.engine.source_lines import SourceLines
-from agspec_tui.engine.types import Backend, Cancelled, Chooser
+from agspec_tui.engine.types import Backend, Cancelled, Chooser, NoWatch, Watch
 from agspec_tui.errors import EngineError
 from agspec_tui.events import EngineEvent, GenerationFinished, PrefillProgressed, StepCommitted
 from agspec_tui.policy.types import Budget, Outcome, Policy
@@ -40,6 +40,7 @@ class Decoder:
         policy: Policy,
         emit: Callable[[EngineEvent], None],
         n_slots: int = 4,
+        watch: Watch | None = None,
     ) -> None:
         self.drafter = drafter
         self.policy = policy
@@ -47,6 +48,7 @@ class Decoder:
         self.lines = SourceLines(backend.detokenize, backend.n_vocab)
         self._backend = backend
         self._emit = emit
+        self._watch = watch or NoWatch()
         self._prompts = PromptBuilder(backend)
         self._table = SequenceTable(n_slots)
 
@@ -63,14 +65,28 @@ class Decoder:
         for slot in self._table.clear():
             self._backend.trim(slot, 0)
 
-    def generate(self, command: Generate, cancelled: Callable[[], bool]) -> None:
+    def pieces(self, command: Generate) -> list[Piece]:
+        """The prompt of a generation as token ids, a piece a message."""
+        return self._prompts.pieces(command.sequence, command.messages)
+
+    def generate(
+        self,
+        command: Generate,
+        cancelled: Callable[[], bool],
+        pieces: list[Piece] | None = None,
+    ) -> None:
         """Run one generation to its end; emits its events, the last one `GenerationFinished`.
+
+        Args:
+            command: what to generate.
+            cancelled: whether to stop.
+            pieces: the prompt, where it is known already.
 
         Raises:
             EngineError: the prompt does not fit, the grammar is wrong, or the target failed.
         """
         chooser = self._backend.chooser(command.grammar)
-        pieces = self._prompts.pieces(command.sequence, command.messages)
+        pieces = self.pieces(command) if pieces is None else pieces
         ids = [token for piece in pieces for token in piece.ids]
         sequence = self._table.take(command.sequence, command.request)
         self._make_room(sequence, len(ids))
@@ -78,6 +94,7 @@ class Decoder:
         reply = Reply(self._backend, command.max_tokens, command.stop)
         started = time.perf_counter()
         read = started
+        aborted = False
         try:
             self._prefill(command, sequence, ids, n_reused, cancelled)
             if command.drafting:
@@ -89,6 +106,7 @@ class Decoder:
                 if cancelled():
                     reply.end("cancelled")
         except Cancelled:
+            aborted = True
             reply.end("cancelled")
         finally:
             # Whatever happened, the cache must hold the committed tokens and nothing else.
@@ -96,6 +114,7 @@ class Decoder:
             self._trim(sequence, len(sequence.tokens))
         if read == started:  # cancelled in prefill
             read = time.perf_counter()
+        self._watch.ended(len(sequence.tokens), aborted=aborted)
         self._emit(
             GenerationFinished(
                 turn=command.turn,
@@ -162,6 +181,7 @@ class Decoder:
         while True:
             n_done = len(sequence.tokens)
             seconds = time.perf_counter() - started
+            self._watch.reading(rollback=self.rollback)
             self._emit(
                 PrefillProgressed(
                     turn=command.turn,
@@ -185,6 +205,7 @@ class Decoder:
         self, command: Generate, sequence: Sequence, reply: Reply, chooser: Chooser, newest: int
     ) -> int:
         """One step; returns the newest token, which is committed but not yet in the cache."""
+        self._watch.stepping()
         started = time.perf_counter()
         room = self._room(sequence, reply)
         match, budget, draft = self._propose(command, room)
@@ -201,6 +222,7 @@ class Decoder:
         sequence.tokens += block[: 1 + min(n_accepted, len(taken))]
         if len(sequence.tokens) < n_past + len(block):
             self._trim(sequence, len(sequence.tokens))
+        self._watch.chose((*draft.ids[:n_accepted], bonus), rollback=self.rollback)
         reply.n_steps += 1
         reply.n_drafted += len(draft.ids)
         reply.n_accepted += n_accepted

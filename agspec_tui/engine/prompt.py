@@ -33,10 +33,15 @@ class PromptBuilder:
         pieces = []
         for number, (scaffold, message) in enumerate(zip(scaffolds, messages, strict=False), 1):
             content = message.ids or self._tokens_of(message.text, False)
-            label = f"{sequence}: {message.role} message {number}"
+            label = label_of(sequence, message.role, number)
             pieces.append(Piece(label, self._tokens_of(scaffold, True) + tuple(content)))
-        pieces.append(Piece(f"{sequence}: reply", self._tokens_of(scaffolds[-1], True)))
+        pieces.append(Piece(label_of(sequence, "", 0), self._tokens_of(scaffolds[-1], True)))
         return pieces
+
+
+def label_of(sequence: str, role: str, number: int) -> str:
+    """What provenance calls a message of a prompt; without a role, what opens the reply."""
+    return f"{sequence}: {role} message {number}" if role else f"{sequence}: reply"
 
 
 def piece_at(pieces: Sequence[Piece], position: int) -> str:

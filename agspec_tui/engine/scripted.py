@@ -37,33 +37,10 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds that each token of a pass adds."""
 
 
-class ScriptedBackend:
-    """Says what its script says, one byte token at a time."""
+class ScriptedTokenizer:
+    """The tokenizer of every script: bytes and the two ChatML marks."""
 
-    def __init__(self, load: LoadModel) -> None:
-        """Read the script named by `scripted:FILE`.
-
-        Raises:
-            EngineError: the file is missing or is no script.
-        """
-        path = Path(load.path.removeprefix(SCHEME))
-        try:
-            self._script = msgspec.json.decode(path.read_bytes(), type=Script)
-        except (OSError, msgspec.DecodeError) as error:
-            raise EngineError(
-                f"{path} is no script: {error}", 'write {"replies": ["…", "…"]}'
-            ) from error
-        self.n_ctx = load.n_ctx
-        self.n_batch = load.n_batch
-        self.n_vocab = _N_VOCAB
-        self.n_threads = 1
-        self.n_exact = load.n_batch
-        self.device = "script"
-        self._cache: dict[int, list[int]] = {}
-        self._n_said = 0
-        self._reply: list[int] = []
-        self._starts: dict[int, int] = {}
-        self._aborted = threading.Event()
+    n_vocab = _N_VOCAB
 
     def tokenize(self, text: str, *, special: bool) -> Ids:
         """Bytes of the text; with `special`, the two ChatML marks are one token each."""
@@ -91,6 +68,34 @@ class ScriptedBackend:
     def fingerprint(self) -> bytes:
         """The same for all scripts: their tokens are bytes and the two marks."""
         return hashlib.blake2b(f"bytes {_START} {_END}".encode(), digest_size=32).digest()
+
+
+class ScriptedBackend(ScriptedTokenizer):
+    """Says what its script says, one byte token at a time."""
+
+    def __init__(self, load: LoadModel) -> None:
+        """Read the script named by `scripted:FILE`.
+
+        Raises:
+            EngineError: the file is missing or is no script.
+        """
+        path = Path(load.path.removeprefix(SCHEME))
+        try:
+            self._script = msgspec.json.decode(path.read_bytes(), type=Script)
+        except (OSError, msgspec.DecodeError) as error:
+            raise EngineError(
+                f"{path} is no script: {error}", 'write {"replies": ["…", "…"]}'
+            ) from error
+        self.n_ctx = load.n_ctx
+        self.n_batch = load.n_batch
+        self.n_threads = 1
+        self.n_exact = load.n_batch
+        self.device = "script"
+        self._cache: dict[int, list[int]] = {}
+        self._n_said = 0
+        self._reply: list[int] = []
+        self._starts: dict[int, int] = {}
+        self._aborted = threading.Event()
 
     def scaffold(self, roles: Sequence[str]) -> list[str]:
         """ChatML."""

@@ -30,22 +30,11 @@ class Chooser(Protocol):
         ...
 
 
-class Backend(Protocol):
-    """A target model with a key-value cache of several sequences."""
+class Tokenizer(Protocol):
+    """From text to token ids and back."""
 
-    n_ctx: int
-    """Tokens the cache holds."""
-    n_batch: int
-    """Most tokens in one decode."""
     n_vocab: int
     """Vocabulary size."""
-    n_threads: int
-    """Threads used for decoding."""
-    device: str
-    """What it runs on, for the screen."""
-    n_exact: int
-    """Most tokens in one decode whose logits are bit for bit those of one-by-one decoding, as
-    probed at load; drafts stay below it. 0 means that no such size was found."""
 
     def tokenize(self, text: str, *, special: bool) -> Ids:
         """Token ids of a text; with `special`, control tokens in it are recognised.
@@ -68,6 +57,22 @@ class Backend(Protocol):
         It may take some tenths of a second.
         """
         ...
+
+
+class Backend(Tokenizer, Protocol):
+    """A target model with a key-value cache of several sequences."""
+
+    n_ctx: int
+    """Tokens the cache holds."""
+    n_batch: int
+    """Most tokens in one decode."""
+    n_threads: int
+    """Threads used for decoding."""
+    device: str
+    """What it runs on, for the screen."""
+    n_exact: int
+    """Most tokens in one decode whose logits are bit for bit those of one-by-one decoding, as
+    probed at load; drafts stay below it. 0 means that no such size was found."""
 
     def scaffold(self, roles: Sequence[str]) -> list[str]:
         """Texts of the chat template around the contents of messages with these roles.
@@ -125,6 +130,42 @@ class Backend(Protocol):
     def close(self) -> None:
         """Free the model."""
         ...
+
+
+class Watch(Protocol):
+    """What follows the decode loop from within: a recording of it."""
+
+    def reading(self, *, rollback: bool) -> None:
+        """Before a chunk of a prompt is read; `rollback`: whether the cache can be trimmed."""
+        ...
+
+    def stepping(self) -> None:
+        """Before a step, once the drafter has been given the prompt."""
+        ...
+
+    def chose(self, ids: Sequence[int], *, rollback: bool) -> None:
+        """A step was verified: its accepted tokens and the bonus token, before any stop."""
+        ...
+
+    def ended(self, n_cached: int, *, aborted: bool) -> None:
+        """A generation ends: what its sequence has in the cache, and whether a pass was aborted."""
+        ...
+
+
+class NoWatch:
+    """Follows nothing."""
+
+    def reading(self, *, rollback: bool) -> None:
+        """Nothing."""
+
+    def stepping(self) -> None:
+        """Nothing."""
+
+    def chose(self, ids: Sequence[int], *, rollback: bool) -> None:
+        """Nothing."""
+
+    def ended(self, n_cached: int, *, aborted: bool) -> None:
+        """Nothing."""
 
 
 Emit = Callable[[object], None]

@@ -7,6 +7,8 @@ import time
 import traceback
 from pathlib import Path
 
+import msgspec
+
 from agspec_tui.commands import (
     AnswerApproval,
     ConfigureDrafting,
@@ -16,7 +18,7 @@ from agspec_tui.commands import (
     SessionCommand,
     SubmitTask,
 )
-from agspec_tui.config import Config, logs_dir
+from agspec_tui.config import Config, logs_dir, recordings_dir
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.errors import AgspecError, EngineError, UsageError
 from agspec_tui.events import (
@@ -61,6 +63,7 @@ class Session:
         *,
         test_command: str | None = None,
         auto_approve: bool = False,
+        record: Path | None = None,
     ) -> None:
         """Nothing is read or started until `start`.
 
@@ -69,6 +72,8 @@ class Session:
             config: the settings.
             test_command: the test command; None to find one.
             auto_approve: write edits without asking.
+            record: folder for a recording of what the engine reads and writes; None for what the
+                settings say.
         """
         self.bus = Bus()
         """The event stream."""
@@ -79,6 +84,7 @@ class Session:
         self._repo = repo
         self._config = config
         self._test_text = test_command
+        self._record = record or (recordings_dir() if config.record else None)
         self._interrupts = InterruptSwitch()
         self._approvals = Approvals(self._publish, self._interrupts, auto=auto_approve)
         self._client = EngineClient(self._on_engine_event, logs_dir())
@@ -103,9 +109,13 @@ class Session:
         team = load_team()
         load, drafting = plan_load(self._config), plan_drafting(self._config)
         test = self._find_tests()
+        session_id = secrets.token_hex(4)
+        if self._record is not None:
+            name = f"{time.strftime('%Y%m%d-%H%M%S')}-{session_id}.jsonl"
+            load = msgspec.structs.replace(load, record=str(self._record.absolute() / name))
         self.bus.publish(
             SessionStarted(
-                session_id=secrets.token_hex(4),
+                session_id=session_id,
                 repo=str(self._repo),
                 model=load.name,
                 roles=tuple(role.name for role in team.roles),
