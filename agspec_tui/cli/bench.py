@@ -12,6 +12,7 @@ from agspec_tui.config import load as load_config
 from agspec_tui.config import logs_dir
 from agspec_tui.drafting.choose import LABELS
 from agspec_tui.engine.client import EngineClient
+from agspec_tui.errors import AgspecError
 from agspec_tui.session.bench import (
     BenchPrompt,
     BenchReport,
@@ -69,7 +70,7 @@ def bench(
         client = EngineClient(lambda event: None, logs_dir())
         try:
             loaded = await client.start(load, chosen[0].drafting)
-            found = await measured_once(client, load, loaded, config)
+            found = await measured_once(client, load, loaded, config, _complain)
             methods = [
                 replace(method, drafting=with_cost(method.drafting, found, config))
                 for method in chosen
@@ -89,6 +90,10 @@ def bench(
         if json_file is not None:
             Path(json_file).write_bytes(document + b"\n")
     return 0
+
+
+def _complain(error: AgspecError) -> None:
+    print(f"warning: {error.one_line()}", file=sys.stderr)
 
 
 def _announce(model: str, methods: list[Method], prompts: list[BenchPrompt]) -> None:

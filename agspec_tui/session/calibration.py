@@ -4,11 +4,12 @@ The file of a measurement is the JSON document of `agspec-tui calibrate`. It hol
 text.
 """
 
+import contextlib
 import hashlib
 import os
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,7 @@ from agspec_tui.config import Config, calibration_dir
 from agspec_tui.engine.calibrate import require_sense
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.engine.scripted import SCHEME
-from agspec_tui.errors import EngineError, UsageError
+from agspec_tui.errors import AgspecError, EngineError, UsageError
 from agspec_tui.events import ModelLoaded
 
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 17, 20, 24, 32, 33, 40, 48, 64)
@@ -119,7 +120,8 @@ def write(path: Path, calibration: Calibration) -> None:
         staged.write_bytes(encode(calibration))
         staged.replace(path)
     except OSError as error:
-        staged.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            staged.unlink()
         raise UsageError(
             f"the measurement could not be kept in {path.parent}: {error.strerror}",
             "it will be made again at the next start",
@@ -173,25 +175,35 @@ async def measure(
 
 
 async def measured_once(
-    client: EngineClient, load: LoadModel, loaded: ModelLoaded, config: Config
+    client: EngineClient,
+    load: LoadModel,
+    loaded: ModelLoaded,
+    config: Config,
+    complain: Callable[[AgspecError], object],
 ) -> Calibration | None:
     """The kept measurement; where there is none, measure now, in a few seconds, and keep it.
 
-    Returns:
-        None for a script, and where measuring is off and nothing was kept.
+    Whatever goes wrong is given to `complain`; drafts are then decided by the defaults.
 
-    Raises:
-        EngineError: it cannot be measured, or the engine died over it.
-        UsageError: the kept file is wrong, or the new one could not be written.
+    Returns:
+        None for a script, and where nothing was kept and nothing can or shall be measured.
     """
     if not is_measurable(load):
         return None
-    path = path_of(load, loaded)
-    found = read(path)
-    if found is None and config.calibrate:
-        sizes = quick_sizes(loaded.n_exact)
-        found = await measure(client, load, loaded, sizes=sizes, budget_s=QUICK_S)
-        write(path, found)
+    found: Calibration | None = None
+    try:
+        path = path_of(load, loaded)
+        try:
+            found = read(path)
+        except UsageError:
+            if not config.calibrate:  # a damaged file is measured anew
+                raise
+        if found is None and config.calibrate:
+            sizes = quick_sizes(loaded.n_exact)
+            found = await measure(client, load, loaded, sizes=sizes, budget_s=QUICK_S)
+            write(path, found)
+    except (EngineError, UsageError) as error:
+        complain(error)
     return found
 
 

@@ -141,17 +141,19 @@ class Session:
         self, load: LoadModel, loaded: ModelLoaded, drafting: ConfigureDrafting
     ) -> None:
         """Let drafts be decided by what they cost here; without that, the defaults stand."""
+        measuring = calibration.measured_once(
+            self._client, load, loaded, self._config, self._complain_of_measuring
+        )
         try:
-            measuring = calibration.measured_once(self._client, load, loaded, self._config)
             found = await self._interrupts.guard(measuring)
-            if found is not None:
-                settings = calibration.with_cost(drafting, found, self._config)
-                await self._client.configure(settings)
         except Interrupted:
             self._publish(Warned(message="measuring was stopped", hint="the next start does it"))
-        except AgspecError as error:
-            message = f"what drafts cost here is not known: {error.message}"
-            self._publish(Warned(message=message, hint=error.hint))
+            return
+        if found is not None:
+            await self._client.configure(calibration.with_cost(drafting, found, self._config))
+
+    def _complain_of_measuring(self, error: AgspecError) -> None:
+        self._publish(Warned(message=error.message, hint=error.hint))
 
     async def send(self, command: SessionCommand) -> None:
         """Take one command; returns at once, what it leads to is on the bus."""

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from pathlib import Path
 
 from agspec_tui.commands import ConfigureDrafting, DocumentView, Generate, IndexDocument, LoadModel
 from agspec_tui.drafting.choose import default_policy
@@ -45,9 +46,7 @@ def scripted(folder, *replies, step_delay_s=0.0, **load):
 
 
 def ask(request, *messages, role="coder", **more):
-    return Generate(
-        request=request, sequence=role, turn=1, role=role, messages=messages, **more
-    )
+    return Generate(request=request, sequence=role, turn=1, role=role, messages=messages, **more)
 
 
 def document(path, text):
@@ -66,8 +65,6 @@ def n_steps(events, request):
 
 
 def lines(load):
-    from pathlib import Path
-
     return read_recording(Path(load.record))
 
 

@@ -1,0 +1,133 @@
+import json
+import math
+
+import pytest
+
+from agspec_tui.commands import Calibrate, LoadModel
+from agspec_tui.engine.calibrate import break_even, measure, require_sense
+from agspec_tui.engine.scripted import ScriptedBackend
+from agspec_tui.engine.types import Cancelled
+from agspec_tui.errors import EngineError
+
+SIZES = (1, 2, 4, 8, 16)
+
+
+def backend(folder, step_delay_s=0.0002, token_delay_s=0.0001, **load):
+    path = folder / "script.json"
+    path.write_text(
+        json.dumps({"replies": ["x"], "step_delay_s": step_delay_s, "token_delay_s": token_delay_s})
+    )
+    return ScriptedBackend(
+        LoadModel(path=f"scripted:{path}", name="s", **{"n_ctx": 2048, "n_batch": 64, **load})
+    )
+
+
+def ask(**more):
+    return Calibrate(request=-1, **{"sizes": SIZES, "depth": 100, "n_rounds": 2, **more})
+
+
+def ticking(step_s):
+    """A clock that goes on by itself."""
+    now = [0.0]
+
+    def clock():
+        now[0] += step_s
+        return now[0]
+
+    return clock
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+def test_a_script_costs_what_it_says(tmp_path, batch):
+    target = backend(tmp_path)
+    event = measure(target, ask(batch=batch), lambda: False, ticking(0.0))
+    assert event.times == tuple((n, pytest.approx(0.0002 + batch * n * 0.0001)) for n in SIZES)
+    assert (event.batch, event.depth, event.n_rounds) == (batch, 100, 2)
+    first = 0.0002 + batch * 0.0001
+    assert event.break_even == pytest.approx(batch * 0.0001 / first)
+    target.decode([1], 0, 0, 1)  # the cache is empty again
+
+
+def test_time_that_runs_out_leaves_out_the_larger_sizes(tmp_path):
+    event = measure(backend(tmp_path), ask(budget_s=8.0, depth=0), lambda: False, ticking(2.0))
+    assert [n for n, _ in event.times] == [1, 2, 4, 8]
+    assert event.n_rounds == 1
+
+
+def test_two_sizes_are_measured_however_little_time_there_is(tmp_path):
+    event = measure(backend(tmp_path), ask(budget_s=0.0), lambda: False, ticking(1.0))
+    assert [n for n, _ in event.times] == [1, 2]
+    assert event.depth == 0
+
+
+def test_a_small_context_is_read_as_far_as_a_pass_fits_behind_it(tmp_path):
+    event = measure(backend(tmp_path, n_ctx=64), ask(batch=2), lambda: False, ticking(0.0))
+    assert event.depth == 64 - 2 * 16 - 2
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"sizes": ()}, "ascend"),
+        ({"sizes": (1,)}, "ascend"),
+        ({"sizes": (2, 4)}, "ascend"),
+        ({"sizes": (1, 4, 4)}, "ascend"),
+        ({"sizes": (1, 65)}, "do not fit a batch of 64"),
+        ({"batch": 5}, "do not fit a batch of 64"),
+        ({"batch": 0}, "has a sequence"),
+        ({"n_rounds": 0}, "a round"),
+        ({"depth": -1}, "no negative depth"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(tmp_path, more, message):
+    with pytest.raises(EngineError, match=message):
+        measure(backend(tmp_path), ask(**more), lambda: False)
+
+
+def test_a_pass_that_takes_no_time_is_refused(tmp_path):
+    target = backend(tmp_path, step_delay_s=0.0, token_delay_s=0.0)
+    with pytest.raises(EngineError, match="no time"):
+        measure(target, ask(), lambda: False)
+
+
+def test_a_cancel_leaves_an_empty_cache(tmp_path):
+    target = backend(tmp_path)
+    calls = iter(range(100))
+    with pytest.raises(Cancelled):
+        measure(target, ask(), lambda: next(calls) > 6)
+    target.decode([1], 0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("times", "n_exact", "expected"),
+    [
+        ([(1, 2.0), (2, 2.2), (11, 4.0)], 0, 0.1),
+        ([(1, 1.0), (2, 1.5), (3, 2.0), (64, 3.0)], 3, 0.5),
+        ([(1, 1.0), (33, 17.0), (64, 640.0)], 0, 0.5),
+        ([(1, 1.0), (2, 1.0), (4, 0.9)], 0, 0.01),
+        ([(1, 1.0), (2, 3.0)], 0, 0.95),
+        ([(1, 1.0), (8, 4.5)], 4, 0.5),
+    ],
+)
+def test_the_break_even_is_the_slope_over_lengths_that_are_drafted(times, n_exact, expected):
+    assert break_even(times, n_exact) == pytest.approx(expected, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [],
+        [(1, 1.0)],
+        [(2, 1.0), (3, 1.0)],
+        [(1, 1.0), (3, 2.0), (2, 2.0)],
+        [(1, 1.0), (2, 0.0)],
+        [(1, -1.0), (2, 1.0)],
+        [(1, 1.0), (2, math.nan)],
+        [(1, 1.0), (2, math.inf)],
+        [(1, 1.0), (2, 0.4)],
+        [(1, 1.0), (2, 41.0)],
+    ],
+)
+def test_a_table_without_sense_is_refused(times):
+    with pytest.raises(EngineError):
+        require_sense(times)
