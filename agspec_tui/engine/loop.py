@@ -112,28 +112,50 @@ class Decoder:
             # Whatever happened, the cache must hold the committed tokens and nothing else.
             self._backend.abort(on=False)
             self._trim(sequence, len(sequence.tokens))
+        ended = time.perf_counter()
         if read == started:  # cancelled in prefill
-            read = time.perf_counter()
+            read = ended
         self._watch.ended(len(sequence.tokens), aborted=aborted)
         self._emit(
-            GenerationFinished(
-                turn=command.turn,
-                role=command.role,
-                request=command.request,
-                stop_reason=reply.stop_reason,
-                text=reply.text,
-                ids=tuple(reply.ids),
+            self._finished(
+                command,
+                reply,
                 n_prompt=len(ids),
                 n_reused=n_reused,
                 broken_by="" if broken_at < 0 else piece_at(pieces, broken_at),
-                n_tokens=reply.n_tokens,
-                n_steps=reply.n_steps,
-                n_drafted=reply.n_drafted,
-                n_accepted=reply.n_accepted,
                 prefill_s=read - started,
-                decode_s=time.perf_counter() - read,
-                alpha=self.policy.alpha(command.role),
+                decode_s=ended - read,
             )
+        )
+
+    def _finished(
+        self,
+        command: Generate,
+        reply: Reply,
+        *,
+        n_prompt: int,
+        n_reused: int,
+        broken_by: str,
+        prefill_s: float,
+        decode_s: float,
+    ) -> GenerationFinished:
+        return GenerationFinished(
+            turn=command.turn,
+            role=command.role,
+            request=command.request,
+            stop_reason=reply.stop_reason,
+            text=reply.text,
+            ids=tuple(reply.ids),
+            n_prompt=n_prompt,
+            n_reused=n_reused,
+            broken_by=broken_by,
+            n_tokens=reply.n_tokens,
+            n_steps=reply.n_steps,
+            n_drafted=reply.n_drafted,
+            n_accepted=reply.n_accepted,
+            prefill_s=prefill_s,
+            decode_s=decode_s,
+            alpha=self.policy.alpha(command.role),
         )
 
     def _make_room(self, sequence: Sequence, n_prompt: int) -> None:
@@ -228,10 +250,7 @@ class Decoder:
         reply.n_accepted += n_accepted
         if command.drafting:
             censored = budget.censored or len(draft.ids) < budget.k
-            outcome = Outcome(len(draft.ids), n_accepted, censored)
-            self.policy.observe(command.role, evidence_of(match), outcome)
-            if draft.ids:
-                self.drafter.observe(len(draft.ids), n_accepted)
+            self._learn(command.role, match, Outcome(len(draft.ids), n_accepted, censored))
             self.drafter.feed(taken)
         if self._is_full(sequence):
             reply.end("context")
@@ -263,6 +282,12 @@ class Decoder:
             )
         )
         return bonus
+
+    def _learn(self, role: str, match: Match, outcome: Outcome) -> None:
+        """Tell policy and drafter what was drafted and accepted."""
+        self.policy.observe(role, evidence_of(match), outcome)
+        if outcome.n_drafted:
+            self.drafter.observe(outcome.n_drafted, outcome.n_accepted)
 
     def _room(self, sequence: Sequence, reply: Reply) -> int:
         """Most tokens a draft may have here: context, reply, batch and exactness bound it."""

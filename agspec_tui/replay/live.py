@@ -36,6 +36,7 @@ from agspec_tui.engine.types import NoWatch, Tokenizer
 from agspec_tui.errors import DraftError, EngineError, UsageError
 from agspec_tui.events import EngineEvent, StepCommitted
 from agspec_tui.policy.choose import make_policy
+from agspec_tui.replay.traces import Skipped, numbered_lines
 
 Change = RecordedDocument | RecordedForget
 
@@ -126,23 +127,20 @@ def read_recording(path: Path) -> Iterator[RecordedLine]:
         UsageError: the file cannot be read, or another line is wrong; the message names it.
     """
     decoder = msgspec.json.Decoder(RecordedLine)
-    try:
-        text = path.read_bytes()
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UsageError(f"{path}: {reason}", "give a file made by --record") from error
-    raw = text.split(b"\n")
-    for number, line in enumerate(raw, 1):
+    hint = "give a file made by --record"
+    for number, line in numbered_lines(path):
+        if isinstance(line, Skipped):
+            if number == 0:
+                raise UsageError(f"{path}: {line.reason}", hint)
+            return  # what was compressed breaks off
         if not line.strip():
             continue
         try:
             yield decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            if number == len(raw):
+            if not line.endswith(b"\n"):
                 return
-            raise UsageError(
-                f"{path}, line {number}: {error}", "this is no recording of an engine"
-            ) from error
+            raise UsageError(f"{path}, line {number}: {error}", hint) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Recorded sessions as the messages that models read and wrote.
 
-Two kinds of files are read, plain or compressed with gzip, one JSON object a line:
+Three kinds of files are read, plain or compressed with gzip, one JSON object a line:
 
 - traces: a line is a whole session with its model calls, the prompts and the outputs;
+- recordings of the engine in our own sessions, with all that it read and wrote;
 - recordings of our own sessions: a line is an event, a file is a session. They hold the issue, the
   output of commands and the replies, but not the prompts.
 
@@ -13,6 +14,7 @@ import gzip
 import zlib
 from collections.abc import Iterable, Iterator
 from io import BufferedReader
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -102,6 +104,10 @@ class Skipped(msgspec.Struct, frozen=True):
     """Why, in a few words."""
 
 
+NumberedLine = tuple[int, bytes | Skipped]
+"""A line of a file with its number, from 1; or why the file could not be read on."""
+
+
 class _EventLine(msgspec.Struct, frozen=True):
     """What is needed of any event of a recording."""
 
@@ -163,13 +169,20 @@ def trace_files(paths: Iterable[Path]) -> list[Path]:
 
 def read_traces(path: Path) -> Iterator[TraceSession | Skipped]:
     """Sessions of a file one by one, and what was skipped, in the order of the lines."""
+    # Imported here: it makes sessions, which are defined above.
+    from agspec_tui.replay.recorded_engine import engine_session, is_recorded_target
+
     recording = _Recording(path)
-    for number, line in _lines(path):
+    lines = numbered_lines(path)
+    for number, line in lines:
         if isinstance(line, Skipped):
             yield line
             continue
         if not line.strip():
             continue
+        if number == 1 and is_recorded_target(line):
+            yield from engine_session(path, chain([(number, line)], lines))
+            return
         found = _decoded(path, number, line)
         if isinstance(found, _EventLine):
             if found.kind == "SessionStarted" and recording.is_begun:
@@ -282,7 +295,7 @@ def _unknown_fields(line: bytes) -> tuple[str, ...]:
     return tuple(sorted(unknown))
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes | Skipped]]:
+def numbered_lines(path: Path) -> Iterator[NumberedLine]:
     """Numbered lines of a file; where it breaks off, why."""
     number = 0
     try:

@@ -1,4 +1,5 @@
 import asyncio
+import gzip
 import os
 import signal
 import stat
@@ -13,6 +14,7 @@ from agspec_tui.engine.scripted import ScriptedTokenizer
 from agspec_tui.errors import AgspecError, EngineError, UsageError
 from agspec_tui.events import DocumentIndexed, EngineRestarted, StepCommitted
 from agspec_tui.replay.live import first_difference, read_recording, replay
+from agspec_tui.replay.traces import read_traces
 from tests.replay.live import (
     CODE,
     EDITED,
@@ -329,3 +331,49 @@ async def test_a_session_with_a_real_model_takes_the_same_steps_again(
     assert [(s.ids, s.n_drafted, s.n_accepted) for s in now] == [
         (s.ids, s.n_drafted, s.n_accepted) for s in recorded_steps(events)
     ]
+
+
+async def test_a_recording_is_read_as_a_session_with_its_prompts_and_replies(make_client, tmp_path):
+    client, _ = make_client()
+    load = scripted(tmp_path, "one", "two", "three")
+    await client.start(load, drafting("agspec-sam"))
+    system, first = Message("system", "Be brief."), Message("user", "First.")
+    said = await client.generate(ask(1, system, first))
+    answer, second = Message("assistant", said.text, said.ids), Message("user", "Second.")
+    await client.generate(ask(2, system, first, answer, second))
+    await client.generate(ask(3, system, Message("user", "Anew.")))
+    await client.close()
+    path = Path(load.record)
+    packed = path.with_suffix(".jsonl.gz")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    for file in (path, packed):
+        (session,) = read_traces(file)
+        assert (session.session_id, session.model, session.kind) == (
+            "session",
+            "script",
+            "recording",
+        )
+        assert [
+            (call.ctx, [m.content for m in call.prompt], call.output) for call in session.calls
+        ] == [
+            ("new", ["Be brief.", "First."], "one"),
+            ("append", ["Second."], "two"),
+            ("new", ["Be brief.", "Anew."], "three"),
+        ]
+        assert {(call.role, call.agent_id, call.turn) for call in session.calls} == {
+            ("coder", "coder", 1)
+        }
+    (one, *_) = replay(read_recording(packed), ScriptedTokenizer())
+    assert first_difference(one) is None
+
+
+async def test_lines_that_are_no_recording_are_named_and_left_out(make_client, tmp_path):
+    path = await make_recording(make_client, tmp_path)
+    text = path.read_bytes()
+    path.write_bytes(text + b'{"kind":"Nothing"}\n' + text.partition(b"\n")[0])
+    skipped, session = read_traces(path)
+    assert (skipped.line, "Nothing" in skipped.reason) == (text.count(b"\n") + 1, True)
+    assert session.calls[0].output == CODE
+    path.write_bytes(text.partition(b"\n")[0])
+    (alone,) = read_traces(path)
+    assert alone.reason == "a recording without a reply"
