@@ -35,4 +35,5 @@ def test_the_command_is_hidden_and_its_options_are_those_of_the_design():
         "--model",
         "--issue",
         "--test",
+        "--record",
     }
