@@ -1,0 +1,101 @@
+"""Pr(R ≥ k): how far drafts are right, estimated from verifications that were cut short.
+
+A draft that is rejected at position j failed there. One that is accepted whole tells nothing about
+what lies behind it: it is censored, not failed. The estimate of Kaplan and Meier (1958) counts it
+as at risk as far as it went, and no further. Counting censored drafts as failures would make a
+policy believe that drafts of K tokens never reach K + 1, since it never asks for more.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from agspec_tui.policy.cost import K_MAX
+from agspec_tui.policy.evidence_key import N_LENGTHS, N_PARENTS, N_SOURCES, parent_of
+
+Counts = npt.NDArray[np.float64]
+"""Shape (…, 2, K_MAX + 1). Row 0: drafts that failed at position j, from 1. Row 1: drafts of which
+all j tokens were accepted; j = 0 are steps without a draft."""
+Survival = npt.NDArray[np.float64]
+"""Pr(R ≥ k) for k = 0 … K_MAX, shape (…, K_MAX + 1); falls from 1."""
+
+FAILED, CENSORED = 0, 1
+PRIOR_WEIGHT = 20.0
+"""Drafts that an estimate of a wider cell counts for in a narrower one."""
+
+
+def no_counts(*shape: int) -> Counts:
+    """Counts of zero."""
+    return np.zeros((*shape, 2, K_MAX + 1))
+
+
+def at_risk(counts: Counts) -> Counts:
+    """Drafts that were verified at each position, shape (…, K_MAX + 1); all steps at 0."""
+    either = counts[..., FAILED, :] + counts[..., CENSORED, :]
+    reached: Counts = np.cumsum(either[..., ::-1], axis=-1)[..., ::-1]
+    return reached
+
+
+def hazard(counts: Counts, prior: Counts | float = 0.0, weight: float = 0.0) -> Counts:
+    """Share of the drafts that failed at a position among those verified there.
+
+    Args:
+        counts: the observations.
+        prior: hazards of a wider cell, which stand in where few drafts got this far.
+        weight: how many drafts they count for.
+    """
+    risk = at_risk(counts)
+    failed = counts[..., FAILED, :]
+    out: Counts = (failed + weight * prior) / np.maximum(risk + weight, 1e-9)
+    out[..., 0] = 0.0
+    return np.clip(out, 0.0, 1.0)
+
+
+def survival_of(hazards: Counts) -> Survival:
+    """Π over j ≤ k of (1 − hazard at j)."""
+    return np.cumprod(1.0 - hazards, axis=-1)
+
+
+class Shrunk:
+    """Hazards of every cell of a set of counts, each cell leaning on a wider one.
+
+    From wide to narrow: everything together, a match length, that length in one class of corpora,
+    the cell. A prior is needed behind the first positions, since few drafts of a cell get there.
+    """
+
+    def __init__(self, keys: Sequence[int], counts: Counts, prior: "Shrunk | None" = None) -> None:
+        """Estimate from `counts`, shape (len(keys), 2, K_MAX + 1).
+
+        Args:
+            keys: the cells, each once.
+            counts: what was seen of each.
+            prior: estimates that the cells lean on instead, for one role those of all roles.
+        """
+        self._prior = prior
+        self._row = {key: row for row, key in enumerate(keys)}
+        if prior is not None:
+            self._of_key = hazard(counts, prior.hazards(keys), PRIOR_WEIGHT)
+            return
+        parents = np.array([parent_of(key) for key in keys], dtype=np.int64)
+        of_length, of_parent = no_counts(N_LENGTHS), no_counts(N_PARENTS)
+        np.add.at(of_length, parents // N_SOURCES, counts)
+        np.add.at(of_parent, parents, counts)
+        # Nobody knows what lies behind the longest draft ever seen: one failure more, everywhere.
+        pooled = hazard(counts.sum(axis=0), prior=1.0, weight=1.0)
+        lengths = hazard(of_length, pooled, PRIOR_WEIGHT)
+        self._of_parent = hazard(of_parent, np.repeat(lengths, N_SOURCES, axis=0), PRIOR_WEIGHT)
+        self._of_key = hazard(counts, self._of_parent[parents], PRIOR_WEIGHT)
+
+    def hazards(self, keys: Sequence[int]) -> Counts:
+        """Hazards of cells, shape (len(keys), K_MAX + 1); a wider cell's where nothing was seen."""
+        out = np.empty((len(keys), K_MAX + 1))
+        for index, key in enumerate(keys):
+            row = self._row.get(key)
+            if row is not None:
+                out[index] = self._of_key[row]
+            elif self._prior is not None:
+                out[index] = self._prior.hazards([key])[0]
+            else:
+                out[index] = self._of_parent[parent_of(key)]
+        return out
