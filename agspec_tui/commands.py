@@ -58,7 +58,7 @@ class ConfigureDrafting(_Command, frozen=True, kw_only=True):
     drafter: str = "agspec-sam"
     """A drafter's name, e.g. `none`, `agspec-sam`."""
     policy: str = "agspec"
-    """`off`, `own`, `fixed` or `agspec`."""
+    """`off`, `own`, `fixed`, `scaled`, `agspec`, `goodput` or `survival`."""
     fixed_k: int = 15
     """Draft length of `fixed`, in tokens."""
     cap: int = 16
@@ -73,6 +73,18 @@ class ConfigureDrafting(_Command, frozen=True, kw_only=True):
     """A file made by `corpus build`; empty for no global corpus."""
     draft_model: str = ""
     """A smaller GGUF with the target's vocabulary, for the drafters that use one; empty: none."""
+    scale: float = 4.0
+    """Draft length of `scaled` over the match length."""
+    log_alpha: bool = False
+    """Whether `agspec` updates α in the log domain."""
+    alpha_per_source: bool = False
+    """Whether `agspec` keeps an α for each corpus of a role."""
+    cost: tuple[tuple[int, float], ...] = ()
+    """Pairs of n and the time of a target pass over n tokens, in any unit, from n = 1 on; empty for
+    the shipped shape of the device."""
+    profile: str = ""
+    """Counts that lengths are chosen by, JSON as in `policy/profile.py`; empty for the shipped
+    ones."""
 
 
 class Generate(_Command, frozen=True, kw_only=True):

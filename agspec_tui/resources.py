@@ -1,4 +1,4 @@
-"""Finds the data folders `agents/` and `themes/`: the user's own first, then the built-in ones."""
+"""Finds data in `agents/`, `themes/` and `profiles/`: the user's own first, then the built-in."""
 
 from importlib.resources import files
 from importlib.resources.abc import Traversable

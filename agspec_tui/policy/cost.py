@@ -18,7 +18,6 @@ K_MAX = 64
 """Longest draft that a policy here considers, in tokens."""
 SCHEMA = 1
 _LAMBDA_MIN, _LAMBDA_MAX = 0.01, 0.95
-_N_BREAK_EVEN = 16
 
 Points = tuple[tuple[int, float], ...]
 """Pairs of n and T(n)/T(1), n rising from 1."""
@@ -109,13 +108,20 @@ class Cost:
         sizes = range(1, K_MAX + 2)
         return Cost(f"{self.name}, batch {batch}", [(n, self.at(batch * n)) for n in sizes])
 
-    def break_even(self) -> float:
+    def break_even(self, n_most: int = 16) -> float:
         """λ: the acceptance probability at which one more position pays for itself.
 
-        The mean price of a position in drafts of up to 15 tokens, (T(16) − T(1))/15, over T(1),
-        which is what an accepted token saves. Within [0.01, 0.95], to be a probability.
+        The slope of T(n)/T(1) by least squares through n = 1, over passes of 2 … `n_most` tokens:
+        what one more position costs, over T(1), which is what an accepted token saves.
+
+        Args:
+            n_most: most tokens of a pass that matter; fewer where drafts must stay exact.
+
+        Returns:
+            λ within [0.01, 0.95], to be a probability.
         """
-        slope = (self.at(_N_BREAK_EVEN) - 1.0) / (_N_BREAK_EVEN - 1)
+        drafted = np.arange(1, min(max(2, n_most), K_MAX + 1))
+        slope = float(drafted @ (self.table[drafted] - 1.0)) / float(drafted @ drafted)
         return min(_LAMBDA_MAX, max(_LAMBDA_MIN, slope))
 
 

@@ -1,46 +1,74 @@
-"""The best draft length of every cell of evidence, for a price of time and any room.
+"""The best draft length of every cell of evidence, for a cost of passes and any room.
 
-At a step that may draft up to `room` tokens the best length is
+How many tokens of a copy will hold does not depend on how they are drafted, only the time does. So
+the best lengths are those that bring the decoding through the copy, and one token past its end,
+in the least expected time. With j tokens of a copy behind, and S(j) = Pr(R ≥ j):
 
-    K = argmax over 0 ≤ k ≤ room of E(k) − θ·T(k + 1),    E(k) = 1 + Σ over j ≤ k of Pr(R ≥ j),
+    V(j) = min over 0 ≤ k ≤ room of T(k + 1) + S(j + k + 1)/S(j) · V(j + k + 1)
 
-where θ, tokens per unit of time, is what time is worth elsewhere. The best length within a room is
-not the best length cut to it: where 4 tokens cost nearly what 16 do, the answer to a room of 6 may
-be 1, or nothing.
+and the draft of a step is the k that is best at j = 0. A pass over k drafted tokens moves on by
+k + 1 if all of them hold and the bonus token goes on with the copy; else the copy is over, and what
+comes then is the same for every k. That a draft may end inside a copy, and that the next one goes
+on, is the difference to maximising E(k) − θ·T(k + 1), which pays for every token what a token costs
+on average, and drafts too far.
+
+The best length within a room is not the best length cut to it: where 4 tokens cost nearly what 16
+do, the answer to a room of 6 may be 1, or nothing.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 
+from agspec_tui.policy.cost import K_MAX
 from agspec_tui.policy.evidence_key import NO_MATCH
-from agspec_tui.policy.survival import Counts, Shrunk, survival_of
+from agspec_tui.policy.survival import Counts, Shrunk
 
-_ROUNDS = 60
-_CLOSE = 1e-4
+N_TAIL = 16
+"""Last positions, whose mean hazard is taken for all that lie behind `K_MAX`."""
+N_BEHIND = 64
+"""Positions behind `K_MAX` at which a copy may still be; further ones change nothing."""
+_SURE = 0.999_999
 
 Floats = npt.NDArray[np.float64]
 
 
-def best_by_room(gain: Floats) -> npt.NDArray[np.int64]:
-    """Position of the first maximum of each row among its entries 0 … r, for every r.
+def times_by_length(hazards: Counts, times: Floats, room: int) -> Floats:
+    """Least expected time through a copy for each length of its first draft.
 
     Args:
-        gain: shape (n, K_MAX + 1).
+        hazards: of failing at position 1 … K_MAX, shape (n, K_MAX + 1); position 0 is not used.
+        times: T(1 + k)/T(1) for k = 0 … K_MAX.
+        room: most tokens of a draft, 1 … K_MAX.
 
     Returns:
-        Shape (n, K_MAX + 1); the entry at r is the best k ≤ r.
+        Shape (n, room + 1), in units of T(1).
     """
-    highest = np.maximum.accumulate(gain, axis=1)
-    is_new = np.ones(gain.shape, dtype=bool)
-    is_new[:, 1:] = gain[:, 1:] > highest[:, :-1]
-    return np.maximum.accumulate(np.where(is_new, np.arange(gain.shape[1]), 0), axis=1)
+    n_cells = len(hazards)
+    tail = hazards[:, -N_TAIL:].mean(axis=1, keepdims=True)
+    n_ahead = N_BEHIND + room + 1
+    all_hazards = np.concatenate([hazards, np.repeat(tail, n_ahead, axis=1)], axis=1)
+    holds = 1.0 - np.minimum(all_hazards, _SURE)
+    holds[:, 0] = 1.0
+    alive = np.maximum(np.cumprod(holds, axis=1), 1e-300)
+    least = np.zeros((n_cells, K_MAX + n_ahead + 1))
+    by_length = np.tile(times[: room + 1], (n_cells, 1))
+    for j in range(K_MAX + N_BEHIND - 1, -1, -1):
+        ahead = slice(j + 1, j + room + 2)
+        goes_on = alive[:, ahead] / alive[:, j : j + 1]
+        by_length = times[: room + 1] + goes_on * least[:, ahead]
+        least[:, j] = by_length.min(axis=1)
+    return by_length
 
 
-def expected_tokens(hazards: Counts) -> Floats:
-    """E(k) for k = 0 … K_MAX: tokens that a step with a draft of k yields, the bonus included."""
-    return np.cumsum(survival_of(hazards), axis=-1)
+def first_minima(values: Floats) -> npt.NDArray[np.int64]:
+    """Position of the first minimum of each row among its entries 0 … r, for every r."""
+    lowest = np.minimum.accumulate(values, axis=1)
+    is_new = np.ones(values.shape, dtype=bool)
+    is_new[:, 1:] = values[:, 1:] < lowest[:, :-1]
+    positions: npt.NDArray[np.int64] = np.where(is_new, np.arange(values.shape[1]), 0)
+    return np.maximum.accumulate(positions, axis=1)
 
 
 class Lengths:
@@ -57,62 +85,36 @@ class Lengths:
         self._estimate = estimate
         self._times = times
         self._keys = [key for key in keys if key != NO_MATCH]
-        self._rows = {key: row for row, key in enumerate(self._keys)}
-        self._expected = expected_tokens(estimate.hazards(self._keys))
-        self._price = 1.0
+        self._room = 0
         self._best: dict[int, list[int]] = {}
 
-    def decide(self, price: float) -> None:
-        """Choose every length anew for a price of time, in tokens per T(1)."""
-        self._price = price
-        best = best_by_room(self._expected - price * self._times).tolist()
+    def decide(self, room: int) -> None:
+        """Choose every length anew for steps that have this much room, 1 … K_MAX, or less."""
+        self._room = room
+        best = self._lengths(self._estimate.hazards(self._keys))
         self._best = dict(zip(self._keys, best, strict=True))
 
     def best(self, key: int) -> list[int]:
-        """Best lengths of a cell by room, 0 … K_MAX."""
+        """Best lengths of a cell by room, 0 … the room that was decided for."""
         found = self._best.get(key)
-        return found if found is not None else self.update(key, self._estimate.hazards([key])[0])
+        return found if found is not None else self.update(key, self.prior(key))
 
     def update(self, key: int, hazards: Counts) -> list[int]:
         """Take new hazards of a cell, shape (K_MAX + 1,); returns its best lengths by room."""
-        expected = expected_tokens(hazards)
-        row = self._rows.get(key)
-        if row is None:
-            self._rows[key] = len(self._keys)
-            self._keys.append(key)
-            self._expected = np.vstack([self._expected, expected])
-        else:
-            self._expected[row] = expected
-        best: list[int] = best_by_room((expected - self._price * self._times)[None])[0].tolist()
-        self._best[key] = best
+        best = self._best[key] = self._lengths(hazards[None])[0]
         return best
 
-    def longest(self, room: int) -> int:
+    def prior(self, key: int) -> Counts:
+        """Hazards of a cell by the estimate, whatever `update` was told."""
+        hazards: Counts = self._estimate.hazards([key])[0]
+        return hazards
+
+    def longest(self) -> int:
         """The longest draft that any cell would get."""
-        return max((best[room] for best in self._best.values()), default=0)
+        return max((best[-1] for best in self._best.values()), default=0)
 
-    def throughput(self, weights: Mapping[int, float], room: int) -> float:
-        """θ: the most tokens per T(1) that choosing by these cells can give.
-
-        The rate of the choices that are best at a price is the next price; the highest attainable
-        rate is the price that equals its own (renewal reward; Dinkelbach 1967).
-
-        Args:
-            weights: how many steps each cell has, `NO_MATCH` included.
-            room: most tokens of a draft.
-        """
-        of = np.array([weights.get(key, 0.0) for key in self._keys])
-        n_without = weights.get(NO_MATCH, 0.0)
-        if of.sum() + n_without <= 0.0:
-            return 1.0
-        rows = np.arange(len(self._keys))
-        price = 1.0
-        for _ in range(_ROUNDS):
-            k = (self._expected - price * self._times)[:, : room + 1].argmax(axis=1)
-            n_tokens = n_without + float(of @ self._expected[rows, k])
-            time = n_without + float(of @ self._times[k])
-            reached, price = price, n_tokens / time
-            if abs(price - reached) < _CLOSE:
-                break
-        return price
-
+    def _lengths(self, hazards: Counts) -> list[list[int]]:
+        lengths: list[list[int]] = first_minima(
+            times_by_length(hazards, self._times, self._room)
+        ).tolist()
+        return lengths

@@ -8,7 +8,6 @@ their prior. Counts made with one vocabulary say little about another, so a file
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -23,6 +22,7 @@ from agspec_tui.policy.survival import (
     Shrunk,
     Survival,
     at_risk,
+    count,
     hazard,
     no_counts,
     survival_of,
@@ -33,8 +33,10 @@ from agspec_tui.resources import find
 SCHEMA = 1
 N_OF_ITS_OWN = 200
 """Drafts from which on a role has estimates of its own; below, it has those of all roles."""
-MOST_STEPS = 20_000
-"""Steps of a role that a profile holds at most; older ones fade as new ones come."""
+MOST_STEPS = 50_000
+"""Steps of a role that a session leaves in its profile; older ones fade as new ones come."""
+BASE_WEIGHT = 100.0
+"""Drafts that the base of a profile counts for, at each position of a cell."""
 _HINT = "make one with agspec-tui profile"
 
 
@@ -77,7 +79,9 @@ class Profile:
     counts: dict[str, dict[int, Counts]] = field(default_factory=dict)
     """By role, then by key: counts, shape (2, K_MAX + 1), as in `policy/survival.py`."""
 
-    schema: ClassVar[int] = SCHEMA
+    base: "Profile | None" = None
+    """What the estimates lean on where there are few counts, e.g. the shipped profile; it is not
+    written with the profile."""
 
     def add(self, role: str, evidence: Evidence, n_drafted: int, n_accepted: int) -> None:
         """Count a step: D tokens drafted (0 for none), A of them accepted, both cut at `K_MAX`.
@@ -89,10 +93,7 @@ class Profile:
         cell = cells.get(key)
         if cell is None:
             cell = cells[key] = no_counts()
-        if n_accepted < n_drafted and n_accepted < K_MAX:
-            cell[FAILED, n_accepted + 1] += 1
-        else:
-            cell[CENSORED, min(n_drafted, K_MAX)] += 1
+        count(cell, n_drafted, n_accepted)
 
     def n_steps(self, role: str | None = None) -> float:
         """Steps that were counted, of one role or of all; faded ones count in part."""
@@ -105,7 +106,8 @@ class Profile:
     def shrunk(self, role: str | None = None) -> Shrunk:
         """Estimates for a role, or for all together; a role with few drafts has those of all."""
         pooled = self._pooled()
-        everywhere = Shrunk(list(pooled), _stacked(pooled))
+        base = self.base.shrunk() if self.base is not None else None
+        everywhere = Shrunk(list(pooled), _stacked(pooled), base, BASE_WEIGHT)
         if role is None or self.n_drafts(role) < N_OF_ITS_OWN:
             return everywhere
         own = self.counts[role]
@@ -115,10 +117,10 @@ class Profile:
         """Pr(R ≥ k) for k = 1 … K_MAX at a step with this evidence, shape (K_MAX,)."""
         return survival_of(self.shrunk(role).hazards([key_of(evidence)]))[0, 1:]
 
-    def weights(self, role: str | None = None) -> dict[int, float]:
-        """How many steps each cell had; `NO_MATCH` are the steps without a match."""
-        cells = self._pooled() if role is None else self.counts.get(role, {})
-        return {key: float(cell.sum()) for key, cell in cells.items()}
+    def keys(self, role: str | None = None) -> list[int]:
+        """Cells that were met, of one role or of all, those of the base included, in order."""
+        keys = set(self._pooled() if role is None else self.counts.get(role, {}))
+        return sorted(keys.union(self.base.keys() if self.base is not None else ()))
 
     def cap(self, role: str | None, break_even: float) -> int:
         """K_max of a role: the last k with Pr(R ≥ k) ≥ λ over all drafts, at least 1 (paper)."""
@@ -242,12 +244,9 @@ def _summed(cells: list[Counts]) -> Counts:
 
 
 def _pairs(row: Counts) -> tuple[tuple[int, float], ...]:
-    rounded = np.round(row, 2)
-    return tuple(
-        (int(at), int(value) if value == int(value) else float(value))
-        for at in np.flatnonzero(rounded)
-        for value in (rounded[at],)
-    )
+    """What is not zero; whole numbers without a point, to keep the file small."""
+    found = ((at, round(value, 2)) for at, value in enumerate(row.tolist()))
+    return tuple((at, int(n) if n.is_integer() else n) for at, n in found if n)
 
 
 def _unpacked(cell: _Cell, name: str) -> Counts:

@@ -30,6 +30,14 @@ def no_counts(*shape: int) -> Counts:
     return np.zeros((*shape, 2, K_MAX + 1))
 
 
+def count(counts: Counts, n_drafted: int, n_accepted: int) -> None:
+    """Count a step in a cell, shape (2, K_MAX + 1): D tokens drafted (0: none), A accepted."""
+    if n_accepted < n_drafted and n_accepted < K_MAX:
+        counts[FAILED, n_accepted + 1] += 1
+    else:
+        counts[CENSORED, min(n_drafted, K_MAX)] += 1
+
+
 def at_risk(counts: Counts) -> Counts:
     """Drafts that were verified at each position, shape (…, K_MAX + 1); all steps at 0."""
     either = counts[..., FAILED, :] + counts[..., CENSORED, :]
@@ -47,14 +55,15 @@ def hazard(counts: Counts, prior: Counts | float = 0.0, weight: float = 0.0) -> 
     """
     risk = at_risk(counts)
     failed = counts[..., FAILED, :]
-    out: Counts = (failed + weight * prior) / np.maximum(risk + weight, 1e-9)
+    out: Counts = np.clip((failed + weight * prior) / np.maximum(risk + weight, 1e-9), 0.0, 1.0)
     out[..., 0] = 0.0
-    return np.clip(out, 0.0, 1.0)
+    return out
 
 
 def survival_of(hazards: Counts) -> Survival:
     """Π over j ≤ k of (1 − hazard at j)."""
-    return np.cumprod(1.0 - hazards, axis=-1)
+    out: Survival = np.cumprod(1.0 - hazards, axis=-1)
+    return out
 
 
 class Shrunk:
@@ -64,18 +73,25 @@ class Shrunk:
     the cell. A prior is needed behind the first positions, since few drafts of a cell get there.
     """
 
-    def __init__(self, keys: Sequence[int], counts: Counts, prior: "Shrunk | None" = None) -> None:
+    def __init__(
+        self,
+        keys: Sequence[int],
+        counts: Counts,
+        prior: "Shrunk | None" = None,
+        weight: float = PRIOR_WEIGHT,
+    ) -> None:
         """Estimate from `counts`, shape (len(keys), 2, K_MAX + 1).
 
         Args:
             keys: the cells, each once.
             counts: what was seen of each.
             prior: estimates that the cells lean on instead, for one role those of all roles.
+            weight: drafts that the prior counts for, at each position.
         """
         self._prior = prior
         self._row = {key: row for row, key in enumerate(keys)}
         if prior is not None:
-            self._of_key = hazard(counts, prior.hazards(keys), PRIOR_WEIGHT)
+            self._of_key = hazard(counts, prior.hazards(keys), weight)
             return
         parents = np.array([parent_of(key) for key in keys], dtype=np.int64)
         of_length, of_parent = no_counts(N_LENGTHS), no_counts(N_PARENTS)
