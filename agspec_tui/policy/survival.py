@@ -62,7 +62,7 @@ def hazard(counts: Counts, prior: Counts | float = 0.0, weight: float = 0.0) -> 
 
 def survival_of(hazards: Counts) -> Survival:
     """Π over j ≤ k of (1 − hazard at j)."""
-    out: Survival = np.cumprod(1.0 - hazards, axis=-1)
+    out: Survival = np.cumprod(1.0 - hazards, axis=-1, dtype=np.float64)
     return out
 
 
