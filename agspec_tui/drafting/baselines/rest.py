@@ -17,6 +17,7 @@ _SHORTEST_SPAN = 2
 _MOST_HITS = 5000
 _N_TOKENS = 10
 """Tokens read behind a hit."""
+_MOST_KNOWN = 50_000
 _MOST_NODES = 64
 """Continuations that are kept, and the bound that the kept ones are cut to."""
 
@@ -58,6 +59,8 @@ class Rest:
         self._file = file
         self._cursor = ArrayCursor(file.array) if file is not None else None
         self._last: list[int] = []
+        # Of spans that came up: they come again, and the corpus does not change.
+        self._known: dict[tuple[int, ...], tuple[tuple[int, ...], int]] = {}
 
     def begin(self, sequence: str, pieces: Sequence[Piece]) -> None:
         """The prompt's last tokens become the context.
@@ -93,14 +96,14 @@ class Rest:
         """The most frequent continuation: at most 10 tokens, and at most `k`."""
         if self._file is None or k < 1 or not _SHORTEST_SPAN <= match.length <= len(self._last):
             return NO_DRAFT
-        span = np.array(self._last[-match.length :], dtype=np.int32)
-        begin, end = self._file.array.find(span)
-        nodes = _cut(_most_frequent(self._file, begin, min(end, begin + _MOST_HITS), len(span)))
-        best = _best_path(nodes)
-        if best is None:
-            return NO_DRAFT
-        start = int(self._file.order[begin + best.first]) + len(span)
-        return Draft(best.ids[:k], GLOBAL, *self._file.locate(start))
+        span = tuple(self._last[-match.length :])
+        found = self._known.get(span)
+        if found is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            found = self._known[span] = _continuation(self._file, span)
+        ids, start = found
+        return Draft(ids[:k], GLOBAL, *self._file.locate(start)) if ids else NO_DRAFT
 
     def observe(self, n_drafted: int, n_accepted: int) -> None:
         """Nothing is learnt from it."""
@@ -117,6 +120,16 @@ class Rest:
         self._last = []
         if self._cursor is not None:
             self._cursor.reset()
+
+
+def _continuation(file: CorpusFile, span: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+    """What follows a span most often, and the position of its first hit; nothing where none is."""
+    begin, end = file.array.find(np.array(span, dtype=np.int32))
+    nodes = _cut(_most_frequent(file, begin, min(end, begin + _MOST_HITS), len(span)))
+    best = _best_path(nodes)
+    if best is None:
+        return (), 0
+    return best.ids, int(file.order[begin + best.first]) + len(span)
 
 
 def _most_frequent(file: CorpusFile, begin: int, end: int, n_span: int) -> list[_Node]:
