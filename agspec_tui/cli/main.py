@@ -22,6 +22,7 @@ PROGRAM = "agspec-tui"
 _COMMANDS: dict[str, tuple[str, str, str]] = {
     "fix": ("agspec_tui.cli.fix", "fix", "Fix an issue without a screen."),
     "bench": ("agspec_tui.cli.bench", "bench", "Measure tokens/s of drafting methods, live."),
+    "replay": ("agspec_tui.cli.replay", "replay", "Replay recorded sessions, without a model."),
     "calibrate": ("agspec_tui.cli.calibrate", "calibrate", "Measure what drafts cost here."),
     "corpus": ("agspec_tui.cli.corpus", "corpus", "Build and check the global corpus."),
     "models": ("agspec_tui.cli.models", "models", "List, pull and check models."),
