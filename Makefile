@@ -12,6 +12,7 @@ MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
 WORKERS ?= 2
+TRACES ?=
 ARGS ?=
 MODEL ?= qwen2.5-coder-1.5b
 TEST_MODEL := smollm2-135m
@@ -32,7 +33,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' Makefile
 	@echo
-	@echo "  Variables: REPO=path ISSUE=file MODEL=name SAMPLE=name (run), ARGS='…' (test, bench),"
+	@echo "  Variables: REPO=path ISSUE=file MODEL=name SAMPLE=name (run), ARGS='…' (test, bench, results),"
 	@echo "  WORKERS=n (test), PYTHON=python3.12, CMAKE_ARGS='-DGGML_CUDA=on' (llama.cpp)."
 
 .PHONY: run
@@ -84,6 +85,10 @@ bench: setup  ## Tokens per second with and without drafting, same prompts, inte
 .PHONY: bench-native
 bench-native: setup-dev  ## Times of the compiled core on recorded sessions; AGSPEC_PEERS adds peers
 	@$(PY) bench/native/run.py $(ARGS)
+
+.PHONY: results
+results: setup-dev  ## Replay TRACES=folder and write docs/results.md; without it, from the documents
+	@$(PY) scripts/write_results.py $(if $(TRACES),--run $(TRACES) -- $(ARGS))
 
 .PHONY: setup
 setup: $(STAMPS)/run  ## Virtual environment, llama.cpp, this package
