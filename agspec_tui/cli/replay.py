@@ -75,10 +75,11 @@ _BAR = 30
 )
 @click.option(
     "--corpora",
-    default="session,workspace",
+    default="session,workspace,global",
     show_default=True,
     metavar="A,B,…",
-    help="What agspec drafts from: session or per-call, workspace, global; or none.",
+    help="What agspec drafts from: session or per-call, workspace, global; or none. The global"
+    " corpus of a session is made from the other half of the tasks.",
 )
 @click.option(
     "--views",
