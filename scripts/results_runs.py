@@ -28,8 +28,8 @@ RUNS = {
     "global-session": f"{_PAPER} --corpora session,global",
     "global-workspace": f"{_PAPER} --corpora workspace,global",
     "global-session-workspace": f"{_PAPER} --corpora session,workspace,global",
-    "views": f"{_PAPER} --views on --by role,turn",
-    "no-views": f"{_PAPER} --views off --by role,turn",
+    "views": f"{_PAPER} --corpora session,workspace --views on --by role,turn",
+    "no-views": f"{_PAPER} --corpora session,workspace --views off --by role,turn",
     "turns": "--drafters agspec-sam --policies agspec,goodput --cost gpu --by turn",
 }
 """Options of each run, by its name."""
