@@ -10,20 +10,28 @@ e.g. `--sessions 6`. `--check` changes nothing and fails if the page is not that
 import argparse
 import subprocess
 import sys
+from pathlib import Path
 
 from results_questions import Answer, Question
 from results_runs import FOLDER, ROOT, RUNS, Figures, command_of, read, run
 from results_texts import CANNOT, HEAD, QUESTIONS, REASONS
 
 from agspec_tui.errors import UsageError
-from agspec_tui.replay.tables import markdown_rows
+from agspec_tui.replay.chart import as_svg
+from agspec_tui.replay.tables import markdown_rows, tables_of
 
 PAGE = ROOT / "docs" / "results.md"
+CHART = FOLDER / "speedups.svg"
+_ALT = "Modelled speed-up of each drafter by source, a panel for each cost"
 
 
 def page_of(figures: Figures) -> str:
     """The whole page."""
     lines = [HEAD.strip(), "", *_data(figures), ""]
+    lines += ["## All drafters and policies", "", f"![{_ALT}](results/{CHART.name})", ""]
+    for table in tables_of(figures.reports["main"]):
+        if table.title.endswith("sources"):
+            lines += [f"{table.title}:", "", *markdown_rows(table), ""]
     for number, question in enumerate(QUESTIONS, 1):
         lines += _section(number, question, figures)
     lines += [CANNOT.strip(), ""]
@@ -93,26 +101,33 @@ def main() -> int:
         return 2
 
 
-def _page() -> str:
+def _made() -> dict[Path, str]:
+    """Content of every file that is made of the documents.
+
+    Raises:
+        UsageError: there is no document of the main run.
+    """
     reports = read()
     if "main" not in reports:
-        raise UsageError(
-            f"there is no {FOLDER.relative_to(ROOT) / 'main.json'}", "run: make results TRACES=…"
-        )
-    return page_of(Figures(reports))
+        name = FOLDER.relative_to(ROOT) / "main.json"
+        raise UsageError(f"there is no {name}", "run: make results TRACES=…")
+    return {PAGE: page_of(Figures(reports)), CHART: as_svg(reports["main"])}
 
 
 def _write() -> int:
-    PAGE.write_text(_page(), encoding="utf-8")
-    print(f"{PAGE.relative_to(ROOT)}: written")
+    for path, content in _made().items():
+        path.write_text(content, encoding="utf-8")
+        print(f"{path.relative_to(ROOT)}: written")
     return 0
 
 
 def _check() -> int:
-    if PAGE.read_text(encoding="utf-8") == _page():
-        return 0
-    print("docs/results.md is not made of docs/results/*.json (run: make results)", file=sys.stderr)
-    return 1
+    for path, content in _made().items():
+        if not path.is_file() or path.read_text(encoding="utf-8") != content:
+            name = path.relative_to(ROOT)
+            print(f"{name} is not made of docs/results/*.json (run: make results)", file=sys.stderr)
+            return 1
+    return 0
 
 
 if __name__ == "__main__":
