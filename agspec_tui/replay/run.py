@@ -178,11 +178,10 @@ def _decide(run: _Run, setup: Setup, n_processes: int, progress: Progress) -> No
     profiles: dict[tuple[str, int], Profile] = {}
     for drafter, half in run.profiles if setup.plan.split else ():
         profiles[drafter, 1 - half] = run.profiles[drafter, half]
-    for drafter, half in run.profiles:
+    for drafter, half in run.profiles if setup.plan.split else ():
         if (drafter, half) not in profiles:
-            run.skips.append(
-                Skip(f"profile of {drafter}", "no session of another task; the shipped one decides")
-            )
+            why = "no session of the other half of the tasks; the shipped one decides"
+            run.skips.append(Skip(f"profile of {drafter}, half {half}", why))
     work = partial(decide_session, setup, profiles)
     for _, done in _worked(run, work, n_processes, "deciding", progress):
         merge(run.tallies, done.tallies)
@@ -231,7 +230,7 @@ def _report(
             "global": plan.global_corpus,
             "views": plan.views,
             "batch": plan.batch,
-            "split_by": "task" if plan.split else "",
+            "split_by": "task" if _is_split(plan) else "",
             "sessions": share,
         },
         pass_costs={
@@ -245,6 +244,11 @@ def _report(
         skips=(*_unread(run.read), *run.skips, *_refused(run)),
         seconds=round(time.monotonic() - begun, 3),
     )
+
+
+def _is_split(plan: ReplayPlan) -> bool:
+    """Whether anything that was learnt from sessions decided over others."""
+    return plan.split and any(choice.needs_profile for choice in plan.policies)
 
 
 def _in_order(tallies: Tallies, plan: ReplayPlan) -> Tallies:
