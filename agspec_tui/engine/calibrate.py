@@ -4,7 +4,8 @@ A batch of tokens costs more than one and less than as many single passes, in st
 kernels, cores and memory: a stair, not a line. What a draft costs is read off this stair.
 
 Every round measures every size once, in turn upwards and downwards, so that a load that comes and
-goes meets all sizes alike; the median of the rounds counts.
+goes meets all sizes alike; the median of the rounds counts. When time gets short, rounds measure
+small sizes only.
 """
 
 import math
@@ -17,14 +18,17 @@ from agspec_tui.commands import Calibrate
 from agspec_tui.engine.types import Backend, Cancelled
 from agspec_tui.errors import EngineError
 from agspec_tui.events import Calibrated
+from agspec_tui.policy.cost import Cost
 
-_MOST_PREFILL = 0.3
+_MOST_PREFILL = 0.2
 """Share of the time after which no more of the context is read."""
 _CHUNK = 32
-_LONGEST_DRAFT = 32
-"""Longest draft that λ is the slope for, in tokens."""
-_LEAST, _MOST = 0.01, 0.95
-"""λ is a probability, and a policy wants it in the open interval."""
+_OFTEN = 8
+"""Sizes up to which every round measures: most passes are so small, and λ is their slope."""
+_MOST_ALL = 0.6
+"""Share of the time after which rounds leave out the larger sizes."""
+_MOST_USED = 16
+"""Largest pass that λ is the slope for; fewer tokens where drafts must stay exact."""
 _HINT = "try again when less else runs"
 
 
@@ -65,6 +69,8 @@ def measure(
                 # Two sizes at least: one alone says nothing.
                 if late() and len(samples[command.sizes[1]]) > 0:
                     break
+                if size > _OFTEN and number and late(_MOST_ALL):
+                    continue
                 samples[size].append(backend.time_pass(tail[:size], depth, slots))
                 for slot in slots:
                     backend.trim(slot, depth)
@@ -82,25 +88,11 @@ def measure(
         depth=depth,
         n_rounds=min(len(all_s) for all_s in samples.values() if all_s),
         times=times,
-        break_even=break_even(times, backend.n_exact),
+        break_even=Cost("measured", times).break_even(
+            min(_MOST_USED, backend.n_exact or _MOST_USED)
+        ),
         wall_s=clock() - started,
     )
-
-
-def break_even(times: Sequence[tuple[int, float]], n_exact: int = 0) -> float:
-    """λ, the slope of T(n)/T(1) over the tokens that a draft adds, by least squares through T(1).
-
-    One more position pays for itself where its acceptance saves as much as it costs: a plain pass.
-
-    Args:
-        times: T(n), ascending, the first at n = 1.
-        n_exact: most tokens in one pass that are used, as drafts stay below it; 0 for no limit.
-    """
-    most = min(_LONGEST_DRAFT + 1, n_exact or _LONGEST_DRAFT + 1)
-    first = times[0][1]
-    used = [(n - 1, seconds / first - 1.0) for n, seconds in times if n <= most or n == times[1][0]]
-    slope = sum(x * y for x, y in used) / sum(x * x for x, _ in used)
-    return min(_MOST, max(_LEAST, slope))
 
 
 def require_measurable(backend: Backend, command: Calibrate) -> None:

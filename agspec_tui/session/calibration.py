@@ -219,9 +219,15 @@ def with_cost(
     drafting: ConfigureDrafting, calibration: Calibration | None, config: Config
 ) -> ConfigureDrafting:
     """Settings that decide by what was measured; λ only where the user has chosen none."""
-    if calibration is None or config.break_even != Config().break_even:
+    if calibration is None:
         return drafting
-    return msgspec.structs.replace(drafting, break_even=calibration.break_even)
+    first = calibration.times[0][1]
+    chosen = config.break_even != Config().break_even
+    return msgspec.structs.replace(
+        drafting,
+        cost=tuple((n, seconds / first) for n, seconds in calibration.times),
+        break_even=config.break_even if chosen else calibration.break_even,
+    )
 
 
 def _fingerprint(path: str) -> str:

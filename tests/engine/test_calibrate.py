@@ -4,7 +4,7 @@ import math
 import pytest
 
 from agspec_tui.commands import Calibrate, LoadModel
-from agspec_tui.engine.calibrate import break_even, measure, require_sense
+from agspec_tui.engine.calibrate import measure, require_sense
 from agspec_tui.engine.scripted import ScriptedBackend
 from agspec_tui.engine.types import Cancelled
 from agspec_tui.errors import EngineError
@@ -98,19 +98,23 @@ def test_a_cancel_leaves_an_empty_cache(tmp_path):
     target.decode([1], 0, 0, 1)
 
 
-@pytest.mark.parametrize(
-    ("times", "n_exact", "expected"),
-    [
-        ([(1, 2.0), (2, 2.2), (11, 4.0)], 0, 0.1),
-        ([(1, 1.0), (2, 1.5), (3, 2.0), (64, 3.0)], 3, 0.5),
-        ([(1, 1.0), (33, 17.0), (64, 640.0)], 0, 0.5),
-        ([(1, 1.0), (2, 1.0), (4, 0.9)], 0, 0.01),
-        ([(1, 1.0), (2, 3.0)], 0, 0.95),
-        ([(1, 1.0), (8, 4.5)], 4, 0.5),
-    ],
-)
-def test_the_break_even_is_the_slope_over_lengths_that_are_drafted(times, n_exact, expected):
-    assert break_even(times, n_exact) == pytest.approx(expected, abs=0.005)
+def test_drafts_that_must_stay_exact_have_the_slope_of_short_passes(tmp_path):
+    target = backend(tmp_path)
+    whole = measure(target, ask(), lambda: False, ticking(0.0)).break_even
+    target.n_exact = 2
+    stairs = iter([0.1, 0.19, 0.2, 0.3, 0.4, 0.1] * 4)
+    target.time_pass = lambda ids, pos, slots: next(stairs)
+    short = measure(target, ask(n_rounds=1), lambda: False, ticking(0.0)).break_even
+    assert whole == pytest.approx(1 / 3)
+    assert short == pytest.approx(0.9)
+
+
+def test_when_time_gets_short_rounds_measure_small_sizes_only(tmp_path):
+    event = measure(
+        backend(tmp_path), ask(n_rounds=4, budget_s=20.0, depth=0), lambda: False, ticking(1.0)
+    )
+    assert [n for n, _ in event.times] == list(SIZES)
+    assert event.n_rounds < 3
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,9 @@ def recorded_steps(events):
 METHODS = [
     ("agspec-sam", "agspec"),
     ("agspec-sam", "fixed"),
+    ("agspec-sam", "goodput"),
+    ("agspec-sam", "survival"),
+    ("agspec-sam", "scaled"),
     ("agspec-suffix", "agspec"),
     ("agspec-suffix", "fixed"),
     ("suffix", "own"),
@@ -185,13 +188,13 @@ async def test_a_context_that_runs_full_does_so_again(make_client, tmp_path):
 
 async def test_settings_that_change_in_a_session_change_at_the_same_place(make_client, tmp_path):
     client, _ = make_client()
-    load = scripted(tmp_path, CODE, CODE, CODE, CODE)
+    load = scripted(tmp_path, *[CODE] * 5)
     await client.start(load, drafting("agspec-sam"))
-    for number, (drafter, policy) in enumerate(METHODS[1:4], 1):
+    for number, (drafter, policy) in enumerate(METHODS[1:5], 1):
         await client.configure(drafting(drafter, policy))
         await client.generate(ask(number, Message("user", CODE)))
         await client.reset(keep_cache=number == 2)
-    await client.generate(ask(4, Message("user", CODE), drafting=False))
+    await client.generate(ask(5, Message("user", CODE), drafting=False))
     await client.close()
     assert differences(load) == []
 

@@ -10,6 +10,7 @@ from agspec_tui.config import Config, calibration_dir
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.errors import EngineError, UsageError
 from agspec_tui.events import Calibrated, ModelLoaded, Warned
+from agspec_tui.policy.choose import make_policy
 from agspec_tui.session import calibration
 from agspec_tui.session.session import Session
 from tests.session.scripted import config, make_repo, script
@@ -231,7 +232,11 @@ def test_only_what_drafts_may_use_is_measured_by_itself(n_exact, sizes):
 
 def test_a_chosen_break_even_stands():
     plain = ConfigureDrafting()
-    assert calibration.with_cost(plain, kept(), Config()).break_even == 0.6
+    measured = calibration.with_cost(plain, kept(), Config())
+    assert measured.break_even == 0.6
+    assert measured.cost[0] == (1, 1.0)
+    assert measured.cost[1] == (2, pytest.approx(1.7))
+    make_policy(measured)
     chosen = Config(break_even=0.2)
     drafting = ConfigureDrafting(break_even=0.2)
     assert calibration.with_cost(drafting, kept(), chosen).break_even == 0.2
