@@ -34,7 +34,7 @@ def calibrate(model: str | None, batches: str, json_file: str | None) -> int:
     """Measure T(n), the time of a target pass over n tokens, and λ.
 
     λ is the acceptance probability at which one more drafted token pays for itself. Takes up to a
-    minute for each number of sequences; let nothing else run meanwhile. What is measured is kept
+    minute for each number of sequences; let little else run meanwhile. What is measured is kept
     and used from then on.
     """
     config = load_config()

@@ -107,7 +107,8 @@ class Backend(Tokenizer, Protocol):
         """Run the target once over the same `ids` at `pos`… in each of `slots`, all rows wanted.
 
         Returns:
-            Seconds it took, until the rows were there.
+            Seconds it took, until the rows were there; on a CPU, seconds of each thread's work,
+            whatever else the cores did meanwhile.
 
         Raises:
             Cancelled: the abort flag was set; the cache may hold any part of the tokens.

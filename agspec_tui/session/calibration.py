@@ -28,7 +28,7 @@ QUICK_SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Those of the automatic measurement, as far as a draft may use them."""
 DEPTH = 1000
 """Tokens in the cache before a pass."""
-FULL_S = 50.0
+FULL_S = 45.0
 """Seconds after which the command begins no further pass."""
 QUICK_S = 4.5
 """Seconds after which the automatic measurement begins no further pass."""

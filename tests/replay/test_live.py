@@ -96,6 +96,7 @@ async def test_a_recorded_session_takes_the_same_steps_again(
         (s.n_drafted, s.n_accepted) for s in steps
     ]
     assert [first_difference(one) for one in again] == [None, None, None]
+    assert differences(load) == []  # once more: nothing was learned beyond the replay
 
 
 async def test_files_that_change_while_tokens_are_generated_keep_their_place(make_client, tmp_path):
