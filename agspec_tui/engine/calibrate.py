@@ -10,7 +10,7 @@ small sizes only.
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from statistics import median_low
 
@@ -58,8 +58,9 @@ def measure(
 
     try:
         depth = 0
-        while depth < min(command.depth, most) and not late(_MOST_PREFILL):
-            part = text[depth : min(depth + _CHUNK, command.depth, most)]
+        for part in _chunks(text[: min(command.depth, most)]):
+            if late(_MOST_PREFILL):
+                break
             backend.decode(part, depth, 0, 0)
             depth += len(part)
         backend.share(0, slots[1:])
@@ -82,15 +83,14 @@ def measure(
             backend.trim(slot, 0)
     times = tuple((size, median_low(all_s)) for size, all_s in samples.items() if all_s)
     require_sense(times)
+    most_used = min(_MOST_USED, backend.n_exact or _MOST_USED)
     return Calibrated(
         request=command.request,
         batch=command.batch,
         depth=depth,
         n_rounds=min(len(all_s) for all_s in samples.values() if all_s),
         times=times,
-        break_even=Cost("measured", times).break_even(
-            min(_MOST_USED, backend.n_exact or _MOST_USED)
-        ),
+        break_even=Cost("measured", times).break_even(most_used),
         wall_s=clock() - started,
     )
 
@@ -138,6 +138,12 @@ def require_sense(times: Sequence[tuple[int, float]]) -> None:
                 " single token",
                 _HINT,
             )
+
+
+def _chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    """The chunks in which the context is read."""
+    for start in range(0, len(ids), _CHUNK):
+        yield ids[start : start + _CHUNK]
 
 
 def _in_turn(sizes: Sequence[int], number: int) -> Sequence[int]:
