@@ -10,7 +10,7 @@ small sizes only.
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from statistics import median_low
 
@@ -57,12 +57,7 @@ def measure(
         return clock() - started > share * command.budget_s
 
     try:
-        depth = 0
-        for part in _chunks(text[: min(command.depth, most)]):
-            if late(_MOST_PREFILL):
-                break
-            backend.decode(part, depth, 0, 0)
-            depth += len(part)
+        depth = _read(backend, text[: min(command.depth, most)], lambda: late(_MOST_PREFILL))
         backend.share(0, slots[1:])
         tail = text[depth:]
         for number in range(command.n_rounds):
@@ -140,10 +135,14 @@ def require_sense(times: Sequence[tuple[int, float]]) -> None:
             )
 
 
-def _chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    """The chunks in which the context is read."""
-    for start in range(0, len(ids), _CHUNK):
-        yield ids[start : start + _CHUNK]
+def _read(backend: Backend, ids: Sequence[int], late: Callable[[], bool]) -> int:
+    """Read a context into the first slot, as far as there is time; returns its length."""
+    depth = 0
+    while depth < len(ids) and not late():
+        part = ids[depth : depth + _CHUNK]
+        backend.decode(part, depth, 0, 0)
+        depth += len(part)
+    return depth
 
 
 def _in_turn(sizes: Sequence[int], number: int) -> Sequence[int]:
