@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from agspec_tui.cli.output import printable, write_json
+from agspec_tui.cli.replay_recordings import check_recordings
 from agspec_tui.config import load
 from agspec_tui.engine.llama import Vocabulary
 from agspec_tui.errors import ModelError, UsageError
@@ -107,6 +108,11 @@ _BAR = 30
     type=click.IntRange(1, 256),
     help="Processes.  [default: as many as there are cores]",
 )
+@click.option(
+    "--as-recorded",
+    is_flag=True,
+    help="Decode files made by --record again, each with its own settings, and compare every step.",
+)
 @click.option("--json", "json_file", metavar="FILE", help="Write the report to FILE; - is stdout.")
 @click.option("--markdown", metavar="FILE", help="Write the tables to FILE; - is stdout.")
 @click.option("--svg", metavar="FILE", help="Write a chart of the speed-ups to FILE.")
@@ -123,16 +129,19 @@ def replay(
     split_by: str,
     sessions: str,
     workers: int | None,
+    as_recorded: bool,
     json_file: str | None,
     markdown: str | None,
     svg: str | None,
-) -> None:
+) -> int:
     """Replay recorded sessions with each drafter and policy, and model the speed-up.
 
     TRACES are .jsonl or .jsonl.gz files, or folders of them. The corpora see what had been said by
     then, each step asks the real drafter and the real policy, and the recorded output plays the
     target. Only the tokenizer of the model is loaded.
     """
+    if as_recorded:
+        return check_recordings(traces, model)
     session, workspace, global_corpus = parse_corpora(corpora)
     plan = ReplayPlan(
         drafters=parse_drafters(drafters) if drafters is not None else DRAFTERS,
@@ -165,6 +174,7 @@ def replay(
         )
     _write(report, json_file, markdown, svg)
     _complain(report)
+    return 0
 
 
 def _write(report: Report, json_file: str | None, markdown: str | None, svg: str | None) -> None:
