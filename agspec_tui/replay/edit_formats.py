@@ -20,8 +20,8 @@ _EDIT = re.compile(
     r"^<{5,9} SEARCH"  # search and replace
     r"|^\[tool_use (?:Edit|MultiEdit|Write|NotebookEdit)\]"
     r'|"action": ?"editor_file"'
-    r"|\bsed -i|^(?:cat|tee)\b[^\n]*<<[^\n]*>|^cat >[^\n]*<<|^apply_patch\b|^git apply\b"
-    r"|\.write_text\(|open\([^)\n]*[\"']w[\"']\)"
+    r"|\bsed -i|^(?:cat|tee)\b[^\n<]*<<[^\n>]*>|^cat >[^\n<]*<<|^apply_patch\b|^git apply\b"
+    r"|\.write_text\(|open\([^()\n]{0,300}[\"']w[\"']\)"
     r"|^\S+\.\w+\n`{3,}\w*\n(?!<{5,9} SEARCH)",  # a whole file behind its path
     re.MULTILINE,
 )

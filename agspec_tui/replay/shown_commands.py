@@ -5,16 +5,12 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from agspec_tui.replay.blocks import Lines
 from agspec_tui.replay.shown_shapes import TAB, UNKNOWN, Stretch, numbered
 
 _BLOCK = re.compile(r"^```(?:bash|sh|shell)[ \t]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_HEREDOC = re.compile(
-    r"^(?P<head>[^\n]*<<-?[ \t]*(?P<quote>['\"]?)(?P<mark>\w+)(?P=quote)[^\n]*)\n"
-    r"(?P<body>.*?)^[ \t]*(?P=mark)[ \t]*$\n?",
-    re.MULTILINE | re.DOTALL,
-)
-_WRITES = re.compile(r"\s*cat\b[^|]*>[^|]*$")
-_TARGET = re.compile(r"(?<![<>\d&])(>>?)[ \t]*([^\s<>|&;'\"]+)")
+_HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1")
+_WRITES = re.compile(r"\s*cat\b[^|&;>]*(>>?)[ \t]*([^\s<>|&;'\"]+)[^|&;]*")
 _RANGE = re.compile(r"(\d+)(?:,(\d+|\$))?p")
 _SILENT = frozenset(
     ("cd", "export", "rm", "mkdir", "touch", "mv", "cp", "chmod", "true", ":", "set", "source")
@@ -49,12 +45,14 @@ def files_of(script: str, printed: Sequence[str]) -> Iterator[Stretch]:
         script: the commands.
         printed: what they printed, in parts where the middle is missing; empty if it is unknown.
     """
-    for hit in _HEREDOC.finditer(script):
-        target = _TARGET.search(hit["head"])
-        if target and _WRITES.match(hit["head"]):
-            yield Stretch(target[2], 1 if target[1] == ">" else UNKNOWN, hit["body"])
-    # A file written prints nothing; any other program that reads a here-document may.
-    display = _only_display(_HEREDOC.sub(_without_body, script))
+    rest: list[str] = []
+    for line, body in _with_bodies(script):
+        written = _WRITES.match(line)
+        if body is not None and written is not None:
+            yield Stretch(written[2], 1 if written[1] == ">" else UNKNOWN, body)
+            line = line[written.end() :]
+        rest.append(line)
+    display = _only_display("\n".join(rest))
     if display is None:
         return
     for number, text in enumerate(printed):
@@ -64,9 +62,20 @@ def files_of(script: str, printed: Sequence[str]) -> Iterator[Stretch]:
             yield Stretch(display.path, UNKNOWN if number else display.start, text)
 
 
-def _without_body(heredoc: re.Match[str]) -> str:
-    """Nothing for a file that is written, else the command without its here-document."""
-    return "" if _WRITES.match(heredoc["head"]) else f"{heredoc['head'].split()[0]}\n"
+def _with_bodies(script: str) -> Iterator[tuple[str, str | None]]:
+    """Lines of a script, each with the here-document that it begins; None without one."""
+    text = Lines(script)
+    number = 0
+    while number < len(text.lines):
+        line = text.lines[number]
+        number += 1
+        mark = _HEREDOC.search(line)
+        end = text.closing(mark[2], number) if mark else None
+        if end is None:
+            yield line, None
+        else:
+            yield line, text.between(number, end)
+            number = end + 1
 
 
 def _only_display(script: str) -> _Display | None:

@@ -26,6 +26,8 @@ from agspec_tui.replay.traces import TraceCall, TraceMessage
 MAX_BYTES = 256 * 1024
 """Most bytes of a file that is indexed."""
 _LEAST_CHARACTERS = 16
+_MOST_PARTS = 500
+"""Stretches of one file that are kept; the oldest one makes room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,8 @@ class ShownFiles:
                 yield Change(old.name, "")
         held[:] = [old for old in held if old.name != added.name]
         held.append(added)
+        if len(held) > _MOST_PARTS:
+            yield Change(held.pop(0).name, "")
         yield Change(added.name, new.text)
 
     def _name(self, stretch: Stretch) -> str:

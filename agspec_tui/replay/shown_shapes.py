@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from agspec_tui.replay.blocks import Lines
+
 UNKNOWN = 0
 """First line of a stretch of which only the text is known."""
 
@@ -36,17 +38,14 @@ BLANK = re.compile(r"(\d+) (.*)")
 """A line with its number and one blank before it."""
 
 _PATH = r"[\w.@+~/\\-]*[\w-]\.\w{1,8}"
-_FENCED = re.compile(rf"^({_PATH})\n(`{{3,}})\w*\n(.*?)^\2[ \t]*$", re.MULTILINE | re.DOTALL)
+_PATH_LINE = re.compile(_PATH)
+_FENCE = re.compile(r"(`{3,})\w*[ \t]*")
 _SEARCH = "<<<<<<< SEARCH"
 _HEADING = re.compile(rf"^### (?:File: )?({_PATH})(?: ###)?[ \t]*\n", re.MULTILINE)
 _SECTION_END = re.compile(r"^(?:###|--- END FILE ---|`{3,}[ \t]*$)", re.MULTILINE)
 _OPENING_FENCE = re.compile(r"\s*`{3,}\w*\n")
 _CONTENT = re.compile(rf"^Observation: The content of ({_PATH})\b[^\n]*\n", re.MULTILINE)
 _TOOL_USE = re.compile(r"^\[tool_use ([^\]\n]+)\]\n(\{.*)$", re.MULTILINE)
-_OUTPUT = re.compile(r"<output>\n(.*)</output>", re.DOTALL)
-_HEAD_TAIL = re.compile(
-    r"<output_head>\n(.*?)\n?</output_head>.*?<output_tail>\n(.*?)</output_tail>", re.DOTALL
-)
 
 
 def numbered(path: str, text: str, number: re.Pattern[str]) -> Iterator[Stretch]:
@@ -59,7 +58,7 @@ def numbered(path: str, text: str, number: re.Pattern[str]) -> Iterator[Stretch]
     """
     start, last = 0, -1
     lines: list[str] = []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         hit = number.fullmatch(line)
         if hit is None:
             continue
@@ -86,9 +85,22 @@ def whole_message(path: str, content: str) -> Stretch:
 
 def fenced(content: str) -> Iterator[Stretch]:
     """Fenced blocks behind a line that is a path; edit blocks are no files."""
-    for hit in _FENCED.finditer(content):
-        if _SEARCH not in hit[3]:
-            yield Stretch(hit[1], 1, hit[3])
+    if "```" not in content:
+        return
+    text = Lines(content)
+    number = 0
+    while number + 1 < len(text.lines):
+        path, fence = text.lines[number], _FENCE.fullmatch(text.lines[number + 1])
+        number += 1
+        if fence is None or _PATH_LINE.fullmatch(path) is None:
+            continue
+        end = text.closing(fence[1], number + 1)
+        if end is None:
+            continue
+        body = text.between(number + 1, end)
+        if _SEARCH not in body:
+            yield Stretch(path, 1, body)
+        number = end + 1
 
 
 def sections(content: str) -> Iterator[Stretch]:
@@ -99,7 +111,7 @@ def sections(content: str) -> Iterator[Stretch]:
             start = opening.end()
         end = _SECTION_END.search(content, start)
         body = content[start : end.start() if end else len(content)]
-        if any(BAR.fullmatch(line) for line in body.splitlines()[:3]):
+        if any(BAR.fullmatch(line) for line in body.split("\n", 3)[:3]):
             yield from numbered(hit[1], body, BAR)
             continue
         for part in re.split(r"^\.\.\.\n", body, flags=re.MULTILINE):
@@ -109,8 +121,10 @@ def sections(content: str) -> Iterator[Stretch]:
 
 def observed(content: str) -> Iterator[Stretch]:
     """`The content of path is:` with lines behind their numbers."""
-    for hit in _CONTENT.finditer(content):
-        yield from numbered(hit[1], content[hit.end() :], BLANK)
+    hits = list(_CONTENT.finditer(content))
+    ends = [*(hit.start() for hit in hits[1:]), len(content)]
+    for hit, end in zip(hits, ends, strict=False):
+        yield from numbered(hit[1], content[hit.end() : end], BLANK)
 
 
 def tool_uses(output: str) -> list[tuple[str, dict[str, Any]]]:
@@ -139,8 +153,18 @@ def tool_result(name: str, arguments: dict[str, Any], content: str) -> Iterator[
 
 def command_output(content: str) -> list[str]:
     """What a command printed: the whole of it, or its beginning and its end; empty if unknown."""
-    if hit := _OUTPUT.search(content):
-        return [hit[1]]
-    if hit := _HEAD_TAIL.search(content):
-        return [hit[1].rpartition("\n")[0] + "\n", hit[2].partition("\n")[2]]
-    return []
+    whole = _between(content, "<output>\n", "</output>")
+    if whole is not None:
+        return [whole]
+    head = _between(content, "<output_head>\n", "</output_head>")
+    tail = _between(content, "<output_tail>\n", "</output_tail>")
+    if head is None or tail is None:
+        return []
+    # Both were cut within a line.
+    return [head.rstrip("\n").rpartition("\n")[0] + "\n", tail.partition("\n")[2]]
+
+
+def _between(content: str, opening: str, closing: str) -> str | None:
+    """The text from the first opening tag to the last closing one; None without both."""
+    start, end = content.find(opening), content.rfind(closing)
+    return content[start + len(opening) : end] if 0 <= start < end else None

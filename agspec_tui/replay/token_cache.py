@@ -24,7 +24,7 @@ from agspec_tui.replay.tokens import StoredSession
 from agspec_tui.replay.traces import TraceSession
 
 _MAGIC = b"AGSPTOK1"
-_FORMAT = 1
+_FORMAT = 2
 """Raised whenever the same recording gives other pieces, turns, shown files or views."""
 _FIELDS = struct.Struct("<8sII32s")
 

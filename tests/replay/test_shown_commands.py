@@ -70,6 +70,15 @@ def test_a_file_can_be_written_and_shown_by_one_script():
     ]
 
 
+def test_what_follows_a_here_document_may_print():
+    script = f"cat <<'EOF' > new.py && python new.py\n{TEXT}EOF\ncat src/a.py\n"
+    assert list(files_of(script, [TEXT])) == [Stretch("new.py", 1, TEXT)]
+
+
+def test_a_here_document_without_an_end_is_none():
+    assert not list(files_of(f"cat <<'EOF' > new.py\n{TEXT}", [TEXT]))
+
+
 def test_the_text_of_a_program_is_no_file():
     script = "python3 - <<'EOF' > log.txt\nprint(1)\nEOF\ncat src/a.py\n"
     assert not list(files_of(script, [TEXT]))

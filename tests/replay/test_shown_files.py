@@ -103,3 +103,14 @@ def test_files_that_are_too_large_are_counted_and_left_out():
     assert shown.n_too_large == 1
     fits = TraceMessage("user", "x" * MAX_BYTES, file="a.py")
     assert len(shown.changes(TraceCall(prompt=(fits,), output=""))) == 1
+
+
+def test_the_oldest_of_many_parts_makes_room():
+    shown = ShownFiles()
+    sections = "".join(f"### a.py\n...\nsome line number {n}\n" for n in range(2000))
+    found = shown.changes(TraceCall(prompt=(TraceMessage("user", sections),), output=""))
+    added = [change.name for change in found if change.text]
+    removed = [change.name for change in found if not change.text]
+    assert len(added) == 2000
+    assert removed == added[: len(removed)]
+    assert len(added) - len(removed) == 500
