@@ -75,6 +75,11 @@ def models_dir() -> Path:
     return Path(platformdirs.user_data_dir("agspec-tui")) / "models"
 
 
+def profiles_dir() -> Path:
+    """Where counts of accepted drafts are kept, a file for each model. Not created here."""
+    return Path(platformdirs.user_data_dir("agspec-tui")) / "profiles"
+
+
 def corpora_dir() -> Path:
     """Where `corpus build` puts global corpora. Not created here."""
     return Path(platformdirs.user_data_dir("agspec-tui")) / "corpora"

@@ -25,6 +25,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "replay": ("agspec_tui.cli.replay", "replay", "Replay recorded sessions, without a model."),
     "calibrate": ("agspec_tui.cli.calibrate", "calibrate", "Measure what drafts cost here."),
     "corpus": ("agspec_tui.cli.corpus", "corpus", "Build and check the global corpus."),
+    "profile": ("agspec_tui.cli.profile", "profile", "Count how far drafts hold."),
     "models": ("agspec_tui.cli.models", "models", "List, pull and check models."),
 }
 """Module, attribute and one-line help of each command; a module is imported when it is used."""

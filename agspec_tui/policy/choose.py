@@ -10,7 +10,8 @@ from agspec_tui.policy.fixed import Fixed
 from agspec_tui.policy.goodput import Goodput
 from agspec_tui.policy.off import Off
 from agspec_tui.policy.own import Own
-from agspec_tui.policy.profile import Profile, decode, default_profile
+from agspec_tui.policy.profile import Profile
+from agspec_tui.policy.profile_file import decode, default_profile
 from agspec_tui.policy.scaled import Scaled
 from agspec_tui.policy.survival_policy import SurvivalPolicy
 from agspec_tui.policy.types import Policy

@@ -12,6 +12,8 @@ from agspec_tui.policy.lengths import Lengths
 from agspec_tui.policy.profile import N_OF_ITS_OWN, Profile
 from agspec_tui.policy.types import Budget, Evidence, Outcome
 
+_NARROW = 16
+"""Where a step has more room than this, only the end of the reply or of the context bounds it."""
 _NO_DRAFT = Budget(0, censored=True)
 
 
@@ -55,11 +57,11 @@ class Goodput:
 
     def _widen(self, room: int) -> None:
         """More room than ever: what comes behind a draft is drafted with it, too."""
-        self._room = room
-        self._everyone.decide(room)
+        self._room = room if room <= _NARROW else K_MAX
+        self._everyone.decide(self._room)
         for lengths in self._of_role.values():
             if lengths is not self._everyone:
-                lengths.decide(room)
+                lengths.decide(self._room)
 
     def _lengths(self, role: str) -> Lengths:
         """Lengths of a role: its own if the profile knows it, else those of all roles."""

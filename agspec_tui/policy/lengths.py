@@ -45,19 +45,19 @@ def times_by_length(hazards: Counts, times: Floats, room: int) -> Floats:
     Returns:
         Shape (n, room + 1), in units of T(1).
     """
-    n_cells = len(hazards)
     tail = hazards[:, -N_TAIL:].mean(axis=1, keepdims=True)
     n_ahead = N_BEHIND + room + 1
     all_hazards = np.concatenate([hazards, np.repeat(tail, n_ahead, axis=1)], axis=1)
     holds = 1.0 - np.minimum(all_hazards, _SURE)
     holds[:, 0] = 1.0
-    alive = np.maximum(np.cumprod(holds, axis=1), 1e-300)
-    least = np.zeros((n_cells, K_MAX + n_ahead + 1))
-    by_length = np.tile(times[: room + 1], (n_cells, 1))
+    alive = np.cumprod(holds, axis=1)
+    costs = times[: room + 1]
+    # S(j)·V(j) instead of V(j): the same minima, and nothing to divide by.
+    least = np.zeros((len(hazards), K_MAX + n_ahead + 1))
+    by_length = np.tile(costs, (len(hazards), 1))
     for j in range(K_MAX + N_BEHIND - 1, -1, -1):
-        ahead = slice(j + 1, j + room + 2)
-        goes_on = alive[:, ahead] / alive[:, j : j + 1]
-        by_length = times[: room + 1] + goes_on * least[:, ahead]
+        by_length = alive[:, j : j + 1] * costs
+        by_length += least[:, j + 1 : j + room + 2]
         least[:, j] = by_length.min(axis=1)
     return by_length
 

@@ -7,17 +7,13 @@ their prior. Counts made with one vocabulary say little about another, so a file
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
-import msgspec
 import numpy as np
 
 from agspec_tui.errors import DraftError
-from agspec_tui.policy.cost import K_MAX
-from agspec_tui.policy.evidence_key import N_KEYS, NO_MATCH, key_of
+from agspec_tui.policy.evidence_key import key_of
 from agspec_tui.policy.survival import (
     CENSORED,
-    FAILED,
     Counts,
     Shrunk,
     Survival,
@@ -28,42 +24,15 @@ from agspec_tui.policy.survival import (
     survival_of,
 )
 from agspec_tui.policy.types import Evidence
-from agspec_tui.resources import find
 
-SCHEMA = 1
 N_OF_ITS_OWN = 200
 """Drafts from which on a role has estimates of its own; below, it has those of all roles."""
 MOST_STEPS = 50_000
 """Steps of a role that a session leaves in its profile; older ones fade as new ones come."""
 BASE_WEIGHT = 100.0
 """Drafts that the base of a profile counts for, at each position of a cell."""
-_HINT = "make one with agspec-tui profile"
-
-
-class _Cell(msgspec.Struct, frozen=True, array_like=True):
-    """Counts of one cell, without the zeros."""
-
-    key: int
-    """The cell."""
-    failed: tuple[tuple[int, float], ...]
-    """Position and number of drafts that failed there."""
-    accepted: tuple[tuple[int, float], ...]
-    """Length and number of drafts that were accepted whole; length 0 are steps without a draft."""
-
-
-class _File(msgspec.Struct, frozen=True, kw_only=True):
-    """A profile on disk."""
-
-    schema: int
-    """Number of the format."""
-    model: str
-    """Name of the model; empty for a profile that serves every model."""
-    tokenizer: str
-    """Fingerprint of the vocabulary, hex; empty for a profile that serves every model."""
-    created: str
-    """When it was written."""
-    roles: dict[str, tuple[_Cell, ...]]
-    """Counts of each role."""
+HINT = "make one with agspec-tui profile"
+"""What an error about a profile advises."""
 
 
 @dataclass(slots=True)
@@ -168,57 +137,6 @@ class Profile:
         return dict(sorted(out.items()))
 
 
-def encode(profile: Profile) -> bytes:
-    """The profile as JSON, in a fixed order; counts are rounded to hundredths."""
-    roles = {
-        role: tuple(
-            _Cell(key, _pairs(cell[FAILED]), _pairs(cell[CENSORED]))
-            for key, cell in sorted(cells.items())
-        )
-        for role, cells in sorted(profile.counts.items())
-    }
-    return msgspec.json.encode(
-        _File(
-            schema=SCHEMA,
-            model=profile.model,
-            tokenizer=profile.tokenizer,
-            created=profile.created or datetime.now(UTC).isoformat(timespec="seconds"),
-            roles=roles,
-        )
-    )
-
-
-def decode(data: bytes | str, name: str) -> Profile:
-    """Read a profile.
-
-    Args:
-        data: JSON of `encode`.
-        name: what an error calls it.
-
-    Raises:
-        DraftError: it is no profile, or has impossible counts.
-    """
-    try:
-        found = msgspec.json.decode(data, type=_File)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DraftError(f"{name} is no profile: {error}", _HINT) from error
-    if found.schema != SCHEMA:
-        raise DraftError(f"{name} has schema {found.schema}, not {SCHEMA}", _HINT)
-    profile = Profile(found.model, found.tokenizer, found.created)
-    for role, cells in found.roles.items():
-        profile.counts[role] = {cell.key: _unpacked(cell, name) for cell in cells}
-    return profile
-
-
-def default_profile() -> Profile:
-    """The shipped profile: counts of public recorded sessions, all roles together.
-
-    Raises:
-        AgspecError: the installation lacks it.
-    """
-    return decode(find("profiles", "default.json").read_bytes(), "the built-in profile")
-
-
 def require_vocabulary(profile: Profile, tokenizer: str) -> None:
     """Check that a profile was made with this vocabulary; an empty fingerprint fits every one.
 
@@ -227,7 +145,7 @@ def require_vocabulary(profile: Profile, tokenizer: str) -> None:
     """
     if profile.tokenizer and tokenizer and profile.tokenizer != tokenizer:
         made_for = f" ({profile.model})" if profile.model else ""
-        raise DraftError(f"the profile was made for another vocabulary{made_for}", _HINT)
+        raise DraftError(f"the profile was made for another vocabulary{made_for}", HINT)
 
 
 def _stacked(cells: Mapping[int, Counts]) -> Counts:
@@ -241,21 +159,3 @@ def _summed(cells: list[Counts]) -> Counts:
     # Steps without a draft say nothing about R.
     total[CENSORED, 0] = 0.0
     return total
-
-
-def _pairs(row: Counts) -> tuple[tuple[int, float], ...]:
-    """What is not zero; whole numbers without a point, to keep the file small."""
-    found = ((at, round(value, 2)) for at, value in enumerate(row.tolist()))
-    return tuple((at, int(n) if n.is_integer() else n) for at, n in found if n)
-
-
-def _unpacked(cell: _Cell, name: str) -> Counts:
-    counts = no_counts()
-    for row, pairs, first in ((FAILED, cell.failed, 1), (CENSORED, cell.accepted, 0)):
-        for at, value in pairs:
-            if not first <= at <= K_MAX or not 0.0 <= value < 1e12:
-                raise DraftError(f"{name} counts {value} drafts at position {at}", _HINT)
-            counts[row, at] += value
-    if not NO_MATCH <= cell.key < N_KEYS:
-        raise DraftError(f"{name} has an unknown cell, {cell.key}", _HINT)
-    return counts

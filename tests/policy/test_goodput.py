@@ -2,7 +2,8 @@ import pytest
 
 from agspec_tui.policy.cost import Cost, shipped
 from agspec_tui.policy.goodput import Goodput
-from agspec_tui.policy.profile import Profile, default_profile
+from agspec_tui.policy.profile import Profile
+from agspec_tui.policy.profile_file import default_profile
 from agspec_tui.policy.scaled import Scaled
 from agspec_tui.policy.survival_policy import SurvivalPolicy
 from agspec_tui.policy.types import Budget, Evidence, Outcome

@@ -3,14 +3,8 @@ import json
 import pytest
 
 from agspec_tui.errors import DraftError
-from agspec_tui.policy.profile import (
-    N_OF_ITS_OWN,
-    Profile,
-    decode,
-    default_profile,
-    encode,
-    require_vocabulary,
-)
+from agspec_tui.policy.profile import N_OF_ITS_OWN, Profile, require_vocabulary
+from agspec_tui.policy.profile_file import decode, default_profile, encode
 from agspec_tui.policy.types import Evidence
 
 SHORT, LONG = Evidence(2, "session", 3, 3), Evidence(40, "session", 1, 1)

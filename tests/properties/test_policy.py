@@ -8,7 +8,8 @@ from agspec_tui.policy.choose import NAMES, make_policy
 from agspec_tui.policy.cost import K_MAX, Cost, shipped
 from agspec_tui.policy.evidence_key import N_KEYS, key_of, parent_of
 from agspec_tui.policy.lengths import first_minima, times_by_length
-from agspec_tui.policy.profile import Profile, decode, encode
+from agspec_tui.policy.profile import Profile
+from agspec_tui.policy.profile_file import decode, encode
 from agspec_tui.policy.survival import count, hazard, no_counts, survival_of
 from agspec_tui.policy.types import Evidence, Outcome
 from tests.reference.draft_lengths import least_time
