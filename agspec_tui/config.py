@@ -26,8 +26,19 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     drafter: str = "agspec-sam"
     """The drafter; `none` decodes plainly."""
     policy: str = "auto"
-    """How long a draft is: `off`, `own`, `fixed` or `agspec`; `auto` is the drafter's own rule
-    where it has one, else `agspec`."""
+    """How long a draft is: `off`, `own`, `fixed`, `scaled`, `agspec`, `goodput` or `survival`;
+    `auto` is the drafter's own rule where it has one, else `goodput`."""
+    profile: str = ""
+    """A file of `profile` to decide draft lengths by; empty for the counts of earlier sessions."""
+    keep_counts: bool = True
+    """Keep counts of accepted drafts for each model, so that later sessions start from them. They
+    hold no text."""
+    scale: float = 4.0
+    """Draft length of the policy `scaled` over the match length."""
+    log_alpha: bool = False
+    """Whether the policy `agspec` updates α in the log domain."""
+    alpha_per_source: bool = False
+    """Whether the policy `agspec` keeps an α for each corpus that a role copies from."""
     global_corpus: str = ""
     """A file made by `corpus build` to draft from as well; empty for none."""
     draft_model: str = ""

@@ -36,6 +36,8 @@ class ModelLoaded(EventRoot, frozen=True, kw_only=True):
     none do, and a drafted reply may then differ from a plain one at a near tie."""
     rollback: bool
     """True if rejected tokens can be trimmed from the cache; if not, drafting is off."""
+    tokenizer: str = ""
+    """Fingerprint of the vocabulary, hex; counts of drafts are tied to it."""
 
 
 class PrefillProgressed(EventRoot, frozen=True, kw_only=True):

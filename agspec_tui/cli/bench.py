@@ -72,7 +72,7 @@ def bench(
             loaded = await client.start(load, chosen[0].drafting)
             found = await measured_once(client, load, loaded, config, _complain)
             methods = [
-                replace(method, drafting=with_cost(method.drafting, found, config))
+                replace(method, drafting=with_cost(method.drafting, found, config, loaded.device))
                 for method in chosen
             ]
             runs = await run_bench(client, methods, texts, repeat, _show_run)

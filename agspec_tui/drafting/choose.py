@@ -82,4 +82,4 @@ def require_drafter(name: str) -> None:
 
 def default_policy(name: str) -> str:
     """The policy a drafter is meant for: `own` for those with a length rule of their own."""
-    return "agspec" if name in _SCALED else "own"
+    return "goodput" if name in _SCALED else "own"

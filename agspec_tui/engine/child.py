@@ -230,6 +230,7 @@ class EngineProcess:
                 load_s=time.perf_counter() - started,
                 n_exact=backend.n_exact,
                 rollback=self._decoder.rollback,
+                tokenizer=backend.fingerprint().hex(),
             )
         )
 

@@ -10,7 +10,7 @@ from agspec_tui.policy.fixed import Fixed
 from agspec_tui.policy.goodput import Goodput
 from agspec_tui.policy.off import Off
 from agspec_tui.policy.own import Own
-from agspec_tui.policy.profile import Profile
+from agspec_tui.policy.profile import N_OF_ITS_OWN, Profile
 from agspec_tui.policy.profile_file import decode, default_profile
 from agspec_tui.policy.scaled import Scaled
 from agspec_tui.policy.survival_policy import SurvivalPolicy
@@ -38,11 +38,6 @@ def make_policy(
     maker = _MAKERS.get(settings.policy)
     if maker is None:
         raise DraftError(f"unknown policy {settings.policy!r}", f"choose one of {', '.join(NAMES)}")
-    if cost is None and settings.cost:
-        cost = Cost("measured", settings.cost)
-    if profile is None and settings.profile:
-        profile = decode(settings.profile, "the profile")
-        profile.base = default_profile()
     return maker(settings, cost, profile)
 
 
@@ -51,8 +46,10 @@ def _agspec(settings: ConfigureDrafting, cost: Cost | None, profile: Profile | N
     break_even = settings.break_even
     if cost is not None and break_even == _UNTOUCHED.break_even:
         break_even = cost.break_even()
+    if profile is None and settings.profile:
+        profile = decode(settings.profile, "the profile")
     cap, caps = settings.cap, {}
-    if profile is not None and cap == _UNTOUCHED.cap and profile.n_drafts():
+    if profile is not None and cap == _UNTOUCHED.cap and profile.n_drafts() >= N_OF_ITS_OWN:
         cap = profile.cap(None, break_even)
         caps = {role: profile.cap(role, break_even) for role in profile.counts}
     return AgSpec(
@@ -67,13 +64,30 @@ def _agspec(settings: ConfigureDrafting, cost: Cost | None, profile: Profile | N
 
 
 def _goodput(settings: ConfigureDrafting, cost: Cost | None, profile: Profile | None) -> Goodput:
-    return Goodput(cost or shipped("cpu"), profile or default_profile(), settings.min_match)
+    return Goodput(_cost(settings, cost), _profile(settings, profile), settings.min_match)
 
 
 def _survival(
     settings: ConfigureDrafting, cost: Cost | None, profile: Profile | None
 ) -> SurvivalPolicy:
-    return SurvivalPolicy(cost or shipped("cpu"), profile or default_profile(), settings.min_match)
+    return SurvivalPolicy(_cost(settings, cost), _profile(settings, profile), settings.min_match)
+
+
+def _cost(settings: ConfigureDrafting, cost: Cost | None) -> Cost:
+    if cost is not None:
+        return cost
+    return Cost("measured", settings.cost) if settings.cost else shipped("cpu")
+
+
+def _profile(settings: ConfigureDrafting, profile: Profile | None) -> Profile:
+    """The settings' counts lean on the shipped ones; a profile that is given stands by itself."""
+    if profile is not None:
+        return profile
+    if not settings.profile:
+        return default_profile()
+    profile = decode(settings.profile, "the profile")
+    profile.base = default_profile()
+    return profile
 
 
 _MAKERS: dict[str, _Maker] = {

@@ -4,6 +4,7 @@ The cost is a property of model, device, threads and batch. `calibrate` measures
 of three shipped shapes stands in.
 """
 
+import sys
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
@@ -134,6 +135,13 @@ def shipped(name: str) -> Cost:
     if name not in _SHAPES:
         raise DraftError(f"unknown cost {name!r}", f"choose one of {', '.join(NAMES)}, or a file")
     return Cost(name, _SHAPES[name])
+
+
+def shape_of(device: str) -> Cost:
+    """The shipped shape for a device, as the engine names it, until its cost is measured."""
+    if not device.startswith("GPU"):
+        return shipped("cpu")
+    return shipped("metal" if sys.platform == "darwin" else "gpu")
 
 
 def read_cost(path: Path) -> Cost:

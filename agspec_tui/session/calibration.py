@@ -21,6 +21,7 @@ from agspec_tui.engine.client import EngineClient
 from agspec_tui.engine.scripted import SCHEME
 from agspec_tui.errors import AgspecError, EngineError, UsageError
 from agspec_tui.events import ModelLoaded
+from agspec_tui.policy.cost import shape_of
 
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 17, 20, 24, 32, 33, 40, 48, 64)
 """Tokens a pass that the command measures: close together where kernels change."""
@@ -216,11 +217,14 @@ def quick_sizes(n_exact: int) -> tuple[int, ...]:
 
 
 def with_cost(
-    drafting: ConfigureDrafting, calibration: Calibration | None, config: Config
+    drafting: ConfigureDrafting, calibration: Calibration | None, config: Config, device: str
 ) -> ConfigureDrafting:
-    """Settings that decide by what was measured; λ only where the user has chosen none."""
+    """Settings that decide by what was measured, else by the shipped shape of the device.
+
+    λ is the measured one only where the user has chosen none.
+    """
     if calibration is None:
-        return drafting
+        return msgspec.structs.replace(drafting, cost=shape_of(device).points)
     first = calibration.times[0][1]
     chosen = config.break_even != Config().break_even
     return msgspec.structs.replace(

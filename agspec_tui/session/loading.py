@@ -56,6 +56,9 @@ def plan_drafting(config: Config) -> ConfigureDrafting:
         eta=config.eta,
         break_even=config.break_even,
         min_match=config.min_match,
+        scale=config.scale,
+        log_alpha=config.log_alpha,
+        alpha_per_source=config.alpha_per_source,
         global_corpus=config.global_corpus,
         draft_model=_draft_model(config) if config.drafter in MODEL_NAMES else "",
     )

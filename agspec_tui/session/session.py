@@ -20,7 +20,7 @@ from agspec_tui.commands import (
 )
 from agspec_tui.config import Config, logs_dir, recordings_dir
 from agspec_tui.engine.client import EngineClient
-from agspec_tui.errors import AgspecError, EngineError, UsageError
+from agspec_tui.errors import AgspecError, DraftError, EngineError, UsageError
 from agspec_tui.events import (
     DocumentIndexed,
     EngineEvent,
@@ -29,6 +29,7 @@ from agspec_tui.events import (
     ModelLoaded,
     SessionFailed,
     SessionStarted,
+    StepCommitted,
     TaskFinished,
     TaskSubmitted,
     TurnFinished,
@@ -38,6 +39,7 @@ from agspec_tui.session import calibration
 from agspec_tui.session.approval import Approvals
 from agspec_tui.session.bus import Bus
 from agspec_tui.session.corpus_feed import CorpusFeed, digest
+from agspec_tui.session.draft_counts import DraftCounts, start_or_complain
 from agspec_tui.session.egress import EgressMeter
 from agspec_tui.session.interrupt import Interrupted, InterruptSwitch
 from agspec_tui.session.loading import plan_drafting, plan_load
@@ -93,6 +95,7 @@ class Session:
         self._task: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
         self._next_turn = 1
+        self._counts: DraftCounts | None = None
         self._feed: CorpusFeed | None = None
         self._watcher: Watcher | None = None
 
@@ -133,26 +136,38 @@ class Session:
                     hint="the set-up's own build of llama.cpp is exact on the CPU",
                 )
             )
-        await self._calibrate(load, loaded, drafting)
+        await self._prepare_lengths(load, loaded, drafting)
         self._team = team
         self._speaker = Speaker(self._client, self._publish, self._interrupts, loaded.n_ctx)
 
-    async def _calibrate(
+    async def _prepare_lengths(
         self, load: LoadModel, loaded: ModelLoaded, drafting: ConfigureDrafting
     ) -> None:
-        """Let drafts be decided by what they cost here; without that, the defaults stand."""
+        """Let drafts be decided by what they cost here and by how far they held until now."""
+        is_model = calibration.is_measurable(load)
+        counts = DraftCounts(loaded, self._config, is_model=is_model)
+        profile, error = start_or_complain(counts, is_named=bool(self._config.profile))
+        if error is not None:
+            self._complain(error)
+        self._counts = counts
+        found = await self._measured(load, loaded)
+        drafting = calibration.with_cost(drafting, found, self._config, loaded.device)
+        await self._client.configure(msgspec.structs.replace(drafting, profile=profile))
+
+    async def _measured(
+        self, load: LoadModel, loaded: ModelLoaded
+    ) -> calibration.Calibration | None:
+        """What drafts cost here; without that, the defaults stand."""
         measuring = calibration.measured_once(
-            self._client, load, loaded, self._config, self._complain_of_measuring
+            self._client, load, loaded, self._config, self._complain
         )
         try:
-            found = await self._interrupts.guard(measuring)
+            return await self._interrupts.guard(measuring)
         except Interrupted:
             self._publish(Warned(message="measuring was stopped", hint="the next start does it"))
-            return
-        if found is not None:
-            await self._client.configure(calibration.with_cost(drafting, found, self._config))
+            return None
 
-    def _complain_of_measuring(self, error: AgspecError) -> None:
+    def _complain(self, error: AgspecError) -> None:
         self._publish(Warned(message=error.message, hint=error.hint))
 
     async def send(self, command: SessionCommand) -> None:
@@ -189,6 +204,16 @@ class Session:
                 await self._watcher.stop()
         finally:
             await self._client.close()
+            self._keep_counts()
+
+    def _keep_counts(self) -> None:
+        """Leave to the next session what this one's drafts have shown."""
+        if self._counts is None:
+            return
+        try:
+            self._counts.keep()
+        except DraftError as error:
+            self._complain(error)
 
     # ── tasks ────────────────────────────────────────────────────────────────────────────────────
 
@@ -292,6 +317,8 @@ class Session:
     def _on_engine_event(self, event: EngineEvent) -> None:
         if isinstance(event, EngineFailed) and event.restarting and self._speaker is not None:
             self._speaker.n_failures += 1
+        if isinstance(event, StepCommitted) and self._counts is not None:
+            self._counts.take(event)
         self.bus.publish(event)
 
     def _watch(self, team: Team) -> None:

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import sys
 from pathlib import Path
 
 import msgspec
@@ -11,6 +12,7 @@ from agspec_tui.engine.client import EngineClient
 from agspec_tui.errors import EngineError, UsageError
 from agspec_tui.events import Calibrated, ModelLoaded, Warned
 from agspec_tui.policy.choose import make_policy
+from agspec_tui.policy.cost import shipped
 from agspec_tui.session import calibration
 from agspec_tui.session.session import Session
 from tests.session.scripted import config, make_repo, script
@@ -232,15 +234,27 @@ def test_only_what_drafts_may_use_is_measured_by_itself(n_exact, sizes):
 
 def test_a_chosen_break_even_stands():
     plain = ConfigureDrafting()
-    measured = calibration.with_cost(plain, kept(), Config())
+    cpu = "CPU, 2 threads"
+    measured = calibration.with_cost(plain, kept(), Config(), cpu)
     assert measured.break_even == 0.6
     assert measured.cost[0] == (1, 1.0)
     assert measured.cost[1] == (2, pytest.approx(1.7))
     make_policy(measured)
     chosen = Config(break_even=0.2)
     drafting = ConfigureDrafting(break_even=0.2)
-    assert calibration.with_cost(drafting, kept(), chosen).break_even == 0.2
-    assert calibration.with_cost(plain, None, Config()) == plain
+    assert calibration.with_cost(drafting, kept(), chosen, cpu).break_even == 0.2
+    assert calibration.with_cost(plain, None, Config(), cpu).break_even == plain.break_even
+
+
+def test_drafts_are_decided_by_what_was_measured_else_by_the_shape_of_the_device():
+    plain = ConfigureDrafting()
+    assert calibration.with_cost(plain, kept(), Config(), "GPU").cost[1] == (2, 1.7)
+    for device, shape in (("CPU, 2 threads", "cpu"), ("script", "cpu"), ("GPU", "gpu")):
+        cost = calibration.with_cost(plain, None, Config(), device).cost
+        assert (
+            cost
+            == shipped("metal" if sys.platform == "darwin" and shape == "gpu" else shape).points
+        )
 
 
 def test_folders_are_only_named(tmp_path):
