@@ -81,5 +81,8 @@ def require_drafter(name: str) -> None:
 
 
 def default_policy(name: str) -> str:
-    """The policy a drafter is meant for: `own` for those with a length rule of their own."""
+    """The policy a drafter is meant for: `own` for those with a length rule of their own.
+
+    Why `goodput` for the others: docs/adr/003-default-draft-length.md.
+    """
     return "goodput" if name in _SCALED else "own"

@@ -34,7 +34,7 @@ class Follower:
         """Follow an empty stream.
 
         Args:
-            settings: drafter and policy; `auto` is the policy that the drafter is meant for.
+            settings: drafter and policy.
 
         Raises:
             DraftError: a name is unknown, a value is out of its range, or the drafter needs a
@@ -113,7 +113,7 @@ def settings_of(drafter: str, policy: str, cap: int, break_even: float) -> Confi
 
     Args:
         drafter: a drafter's name.
-        policy: a policy's name, or `auto` for the one that the drafter is meant for.
+        policy: a policy's name, or `auto`: the drafter's own rule where it has one, else `agspec`.
         cap: most tokens of a draft.
         break_even: λ, the acceptance probability at which one more token pays for itself.
 
@@ -123,7 +123,7 @@ def settings_of(drafter: str, policy: str, cap: int, break_even: float) -> Confi
     """
     settings = ConfigureDrafting(
         drafter=drafter,
-        policy=default_policy(drafter) if policy == "auto" else policy,
+        policy=_policy_of(drafter) if policy == "auto" else policy,
         cap=cap,
         fixed_k=cap,
         break_even=break_even,
@@ -131,6 +131,11 @@ def settings_of(drafter: str, policy: str, cap: int, break_even: float) -> Confi
     make_policy(settings)
     make_drafter(drafter)
     return settings
+
+
+def _policy_of(drafter: str) -> str:
+    """Own rule or `agspec`: the caller gives λ and a cap, but what a pass costs is not known."""
+    return "own" if default_policy(drafter) == "own" else "agspec"
 
 
 def token_ids(values: npt.ArrayLike, what: str, n_dims: int = 1) -> Ids:

@@ -40,7 +40,8 @@ class AgspecDraftModel(LlamaDraftModel):  # type: ignore[misc]
 
         Args:
             drafter: a drafter that needs no draft model.
-            policy: `off`, `own`, `fixed` or `agspec`; `auto` is the one the drafter is meant for.
+            policy: `off`, `own`, `fixed` or `agspec`; `auto` is the drafter's own rule, or `agspec`
+                where it has none.
             num_pred_tokens: most tokens of a draft.
             break_even: λ of the policy `agspec`: the acceptance probability at which one more
                 drafted token pays for itself; about 0.03 where the model runs on a GPU.

@@ -50,7 +50,7 @@ class AgspecProposer:
     drafter = "agspec-sam"
     """A drafter that needs no draft model."""
     policy = "auto"
-    """`off`, `own`, `fixed` or `agspec`; `auto` is the one that the drafter is meant for."""
+    """`off`, `own`, `fixed` or `agspec`; `auto` is the drafter's own rule, else `agspec`."""
     break_even = 0.03
     """λ, the acceptance probability at which one more drafted token pays for itself; on a GPU a few
     per cent."""

@@ -53,15 +53,14 @@ class Goodput:
         return self._of_role[role].longest() if role in self._of_role else 0
 
     def reset(self) -> None:
-        """There is nothing of the session to forget."""
+        """Forget how much room there was."""
+        self._room = 0
 
     def _widen(self, room: int) -> None:
         """More room than ever: what comes behind a draft is drafted with it, too."""
         self._room = room if room <= _NARROW else K_MAX
-        self._everyone.decide(self._room)
-        for lengths in self._of_role.values():
-            if lengths is not self._everyone:
-                lengths.decide(self._room)
+        for lengths in {self._everyone, *self._of_role.values()}:
+            lengths.decide(self._room)
 
     def _lengths(self, role: str) -> Lengths:
         """Lengths of a role: its own if the profile knows it, else those of all roles."""

@@ -86,23 +86,32 @@ class Lengths:
         self._times = times
         self._keys = [key for key in keys if key != NO_MATCH]
         self._room = 0
+        self._of_room: dict[int, dict[int, list[int]]] = {}
         self._best: dict[int, list[int]] = {}
+        self._told: dict[int, list[int]] = {}
 
     def decide(self, room: int) -> None:
-        """Choose every length anew for steps that have this much room, 1 … K_MAX, or less."""
+        """Choose the lengths of steps that have this much room, 1 … K_MAX, or less.
+
+        What `update` was told is forgotten.
+        """
         self._room = room
-        best = self._lengths(self._estimate.hazards(self._keys))
-        self._best = dict(zip(self._keys, best, strict=True))
+        self._told.clear()
+        if room not in self._of_room:
+            best = self._lengths(self._estimate.hazards(self._keys))
+            self._of_room[room] = dict(zip(self._keys, best, strict=True))
+        self._best = self._of_room[room]
 
     def best(self, key: int) -> list[int]:
         """Best lengths of a cell by room, 0 … the room that was decided for."""
-        found = self._best.get(key)
-        return found if found is not None else self.update(key, self.prior(key))
+        found = self._told.get(key) or self._best.get(key)
+        if found is None:
+            found = self._best[key] = self._lengths(self.prior(key)[None])[0]
+        return found
 
-    def update(self, key: int, hazards: Counts) -> list[int]:
-        """Take new hazards of a cell, shape (K_MAX + 1,); returns its best lengths by room."""
-        best = self._best[key] = self._lengths(hazards[None])[0]
-        return best
+    def update(self, key: int, hazards: Counts) -> None:
+        """Decide a cell by other hazards, shape (K_MAX + 1,), until `decide` is called."""
+        self._told[key] = self._lengths(hazards[None])[0]
 
     def prior(self, key: int) -> Counts:
         """Hazards of a cell by the estimate, whatever `update` was told."""

@@ -48,6 +48,5 @@ class SurvivalPolicy(Goodput):
 
     def reset(self) -> None:
         """Forget the session."""
-        for lengths, key in self._seen:
-            lengths.update(key, lengths.prior(key))
+        super().reset()
         self._seen.clear()

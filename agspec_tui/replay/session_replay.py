@@ -17,10 +17,11 @@ from agspec_tui.drafting.types import Drafter
 from agspec_tui.policy.choose import make_policy
 from agspec_tui.policy.cost import Cost
 from agspec_tui.policy.profile import Profile
-from agspec_tui.policy.types import Evidence, Policy
+from agspec_tui.policy.types import Policy
 from agspec_tui.replay.halves import HalfCorpora, OpenHalves
 from agspec_tui.replay.oracle import Oracle
 from agspec_tui.replay.plan import PolicyChoice, ReplayPlan
+from agspec_tui.replay.profiling import profile_of
 from agspec_tui.replay.read import Entry, load
 from agspec_tui.replay.report import ORACLE
 from agspec_tui.replay.steps import CallSteps, walk_policy, walk_steps
@@ -33,6 +34,8 @@ WITH_STATIC = frozenset({"rest", "fastcoder"})
 """Prior drafters that have a corpus of their own beside the context."""
 _REUSED = frozenset({"rest"})
 """Of those, drafters without live corpora that remember what they worked out of the static one."""
+
+_DECIDERS: dict[tuple[str, str, int], tuple[Policy, Profile | None]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,25 +127,6 @@ def _draft_everywhere(
         _positions(setup, entry, walk.drafter).write_bytes(pickle.dumps(walk, protocol=5))
 
 
-def profile_of(walk: SessionPositions) -> Profile:
-    """Counts of whole drafts at the positions where a drafter is asked.
-
-    Those are the steps of drafts that are as long as they agree; counting every position would
-    count a long copy once for each of its tokens.
-    """
-    profile = Profile()
-    for call, steps in zip(walk.calls, walk_policy(walk, Oracle()), strict=True):
-        for i in steps.positions:
-            evidence = Evidence(
-                int(call.match_len[i]),
-                walk.sources[call.source[i]],
-                int(call.n_seen[i]),
-                int(call.n_group[i]),
-            )
-            profile.add(call.role, evidence, int(call.n_draft[i]), int(call.reusable[i]))
-    return profile
-
-
 def _policies(
     setup: Setup, choice: PolicyChoice, profile: Profile | None
 ) -> Iterable[tuple[str, Policy]]:
@@ -151,9 +135,18 @@ def _policies(
         yield "", Oracle()
     elif choice.needs_cost:
         for name, cost in setup.costs.items():
-            yield name, make_policy(choice.settings, cost, profile)
+            yield name, _decider(choice, cost, profile)
     else:
         yield "", make_policy(choice.settings)
+
+
+def _decider(choice: PolicyChoice, cost: Cost, profile: Profile | None) -> Policy:
+    """A policy that serves every session in a process: its tables take longer than a session."""
+    key = (choice.label, cost.name, id(profile))
+    if key not in _DECIDERS:
+        # The profile is kept, so that no other one can have its number.
+        _DECIDERS[key] = make_policy(choice.settings, cost, profile), profile
+    return _DECIDERS[key][0]
 
 
 def _count(
