@@ -44,8 +44,14 @@ MODEL_NAMES = ("draft-model", "agspec-sam+draft-model")
 LABELS = {"fastcoder": "from its abstract"}
 """What a report must say of a drafter beside its name."""
 
-_SCALED = frozenset({"none", "agspec-sam", "agspec-suffix", "agspec-sam+draft-model"})
-"""Drafters whose draft length is the policy's matter."""
+_DEFAULT_POLICY = {
+    "none": "goodput",
+    "agspec-sam": "goodput",
+    "agspec-suffix": "goodput",
+    # No counts tell how far a model's drafts hold; α learns it.
+    "agspec-sam+draft-model": "agspec",
+}
+"""Drafters whose draft length is a policy's matter, and the policy."""
 
 
 def make_drafter(
@@ -85,4 +91,4 @@ def default_policy(name: str) -> str:
 
     Why `goodput` for the others: docs/adr/003-default-draft-length.md.
     """
-    return "goodput" if name in _SCALED else "own"
+    return _DEFAULT_POLICY.get(name, "own")

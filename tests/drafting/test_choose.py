@@ -125,7 +125,7 @@ def test_plain_decoding_never_drafts():
 
 
 @pytest.mark.parametrize(
-    ("name", "policy"), [("draft-model", "own"), ("agspec-sam+draft-model", "goodput")]
+    ("name", "policy"), [("draft-model", "own"), ("agspec-sam+draft-model", "agspec")]
 )
 def test_a_drafter_with_a_smaller_model_is_known_and_made_by_the_engine(name, policy):
     assert default_policy(name) == policy
