@@ -85,7 +85,7 @@ async def test_without_the_wish_nothing_is_recorded(make_client, tmp_path):
 async def make_recording(make_client, tmp_path):
     client, _ = make_client()
     load = scripted(tmp_path, CODE)
-    await client.start(load, drafting("agspec-sam"))
+    await client.start(load, drafting("agspec-sam", "agspec"))
     await client.generate(ask(1, Message("user", CODE)))
     await client.close()
     return Path(load.record)
