@@ -15,7 +15,8 @@ from agspec_tui.cli.replay_recordings import check_recordings
 from agspec_tui.config import load
 from agspec_tui.engine.llama import Vocabulary
 from agspec_tui.errors import ModelError, UsageError
-from agspec_tui.models.resolve import resolve
+from agspec_tui.models.resolve import ResolvedModel, resolve
+from agspec_tui.policy.profile_file import read_profile
 from agspec_tui.replay.chart import as_svg
 from agspec_tui.replay.plan import (
     DRAFTERS,
@@ -97,6 +98,12 @@ _BAR = 30
     help="Profiles come from the other half of the tasks, or the shipped one decides.",
 )
 @click.option(
+    "--profile",
+    "profile_file",
+    type=click.Path(path_type=Path),
+    help="Let policies start from a file of `profile` instead.",
+)
+@click.option(
     "--sessions",
     default="100%",
     show_default=True,
@@ -127,6 +134,7 @@ def replay(
     corpora: str,
     views: str,
     split_by: str,
+    profile_file: Path | None,
     sessions: str,
     workers: int | None,
     as_recorded: bool,
@@ -149,18 +157,16 @@ def replay(
         views=views == "on",
         batch=int(batch),
         by=parse_by(by),
-        split=split_by == "task",
+        split=split_by == "task" and profile_file is None,
         session=session,
         workspace=workspace,
         global_corpus=global_corpus,
     )
     priced = parse_costs(costs, plan.batch)
     share = parse_share(sessions)
-    for file in (json_file, markdown, svg):
-        _require_folder(file)
-    resolved = resolve(model if model is not None else load().model)
-    if resolved.header is None:
-        raise ModelError(f"{resolved.name} is a script, it has no tokenizer", "name a model")
+    profile = read_profile(profile_file) if profile_file is not None else None
+    _require_folders(json_file, markdown, svg)
+    resolved = _resolved(model)
     with _Progress(sys.stderr) as progress, closing(Vocabulary(Path(resolved.path))) as vocabulary:
         report = replay_traces(
             traces,
@@ -169,6 +175,7 @@ def replay(
             plan,
             priced,
             share=share,
+            profile=profile,
             n_processes=workers if workers is not None else _cores(),
             progress=progress.update,
         )
@@ -204,10 +211,19 @@ def _write_text(text: str, file: str, hint: str) -> None:
         raise UsageError(f"{file} cannot be written: {error.strerror}", hint) from error
 
 
-def _require_folder(file: str | None) -> None:
+def _resolved(model: str | None) -> ResolvedModel:
+    """The model, which must have a tokenizer."""
+    resolved = resolve(model if model is not None else load().model)
+    if resolved.header is None:
+        raise ModelError(f"{resolved.name} is a script, it has no tokenizer", "name a model")
+    return resolved
+
+
+def _require_folders(*files: str | None) -> None:
     """A report that cannot be written in the end had better not be begun."""
-    if file not in (None, "-") and not Path(str(file)).absolute().parent.is_dir():
-        raise UsageError(f"there is no folder {Path(str(file)).absolute().parent}", "make it first")
+    for file in files:
+        if file is not None and file != "-" and not Path(file).absolute().parent.is_dir():
+            raise UsageError(f"there is no folder {Path(file).absolute().parent}", "make it first")
 
 
 def _complain(report: Report) -> None:

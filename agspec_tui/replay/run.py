@@ -15,7 +15,7 @@ from agspec_tui.errors import DraftError, UsageError
 from agspec_tui.policy.choose import NAMES
 from agspec_tui.policy.cost import NAMES as SHAPES
 from agspec_tui.policy.cost import Cost, read_cost, shipped
-from agspec_tui.policy.profile import Profile
+from agspec_tui.policy.profile import Profile, require_vocabulary
 from agspec_tui.replay.halves import build_halves
 from agspec_tui.replay.plan import ReplayPlan
 from agspec_tui.replay.processes import map_unordered
@@ -95,6 +95,7 @@ def replay_traces(
     costs: Mapping[str, Cost],
     *,
     share: float = 0.0,
+    profile: Profile | None = None,
     n_processes: int = 1,
     progress: Progress = lambda stage, done, n_left: None,
 ) -> Report:
@@ -107,13 +108,17 @@ def replay_traces(
         plan: what is replayed.
         costs: what passes cost, by name.
         share: sessions of each source: a number, or a share below 1; 0 for all.
+        profile: what policies start from instead of the other half's counts.
         n_processes: processes to work with.
         progress: called with the stage, the share of it that is done and the sessions left.
 
     Raises:
         UsageError: there is no session, or something cannot be read or written.
         EngineError: a process died.
+        DraftError: the profile was made for another vocabulary.
     """
+    if profile is not None:
+        require_vocabulary(profile, tokenizer.fingerprint().hex())
     begun = time.monotonic()
     run = _Run()
     tokens = tokens_dir()
@@ -124,7 +129,7 @@ def replay_traces(
         if plan.global_corpus or WITH_STATIC & set(plan.drafters):
             setup = _with_statics(setup, run, tokenizer)
         _draft(run, setup, n_processes, progress)
-        _decide(run, setup, n_processes, progress)
+        _decide(run, setup, profile, n_processes, progress)
     return _report(run, plan, costs, model, share, begun)
 
 
@@ -172,14 +177,18 @@ def _draft(run: _Run, setup: Setup, n_processes: int, progress: Progress) -> Non
             run.profiles.setdefault((drafter, half_of(entry.task)), Profile()).merge(profile)
 
 
-def _decide(run: _Run, setup: Setup, n_processes: int, progress: Progress) -> None:
+def _decide(
+    run: _Run, setup: Setup, given: Profile | None, n_processes: int, progress: Progress
+) -> None:
     if not any(choice.needs_profile for choice in setup.plan.policies):
         return
     profiles: dict[tuple[str, int], Profile] = {}
-    for drafter, half in run.profiles if setup.plan.split else ():
-        profiles[drafter, 1 - half] = run.profiles[drafter, half]
-    for drafter, half in run.profiles if setup.plan.split else ():
-        if (drafter, half) not in profiles:
+    for drafter, half in run.profiles:
+        if given is not None:
+            profiles[drafter, half] = given
+        elif setup.plan.split and (drafter, 1 - half) in run.profiles:
+            profiles[drafter, half] = run.profiles[drafter, 1 - half]
+        elif setup.plan.split:
             why = "no session of the other half of the tasks; the shipped one decides"
             run.skips.append(Skip(f"profile of {drafter}, half {half}", why))
     work = partial(decide_session, setup, profiles)

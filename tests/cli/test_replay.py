@@ -13,6 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from agspec_tui.cli.main import cli, run
+from agspec_tui.policy.profile import Profile
+from agspec_tui.policy.profile_file import write_profile
 from tests.replay.recordings import session, write
 
 QUICK = ("--drafters", "none,pld,agspec-sam", "--policies", "fixed-8,oracle", "--cost", "gpu")
@@ -92,6 +94,21 @@ def test_ablations_are_options(traces):
     assert 0 < accepted("--sessions", "34%", "--split-by", "none", "--batch", "16") < whole
 
 
+def test_policies_can_start_from_a_profile(traces, tmp_path):
+    path = tmp_path / "p.json"
+    made = CliRunner().invoke(
+        cli, ["profile", str(traces), *MODEL, "--output", str(path)], catch_exceptions=False
+    )
+    assert made.exit_code == 0, made.output
+    quick = ("--drafters", "agspec-sam", "--policies", "goodput,oracle", "--cost", "gpu")
+    done = replay(traces, *quick, "--profile", path, "--json", "-")
+    assert done.stderr == ""
+    document = json.loads(done.stdout)
+    assert document["options"]["split_by"] == ""
+    (goodput,) = [r for r in document["rows"] if (r["policy"], r["source"]) == ("goodput", "shop")]
+    assert goodput["share_of_oracle"] > 0.5
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -120,12 +137,16 @@ def test_ablations_are_options(traces):
         (["shop.jsonl", "--sessions", "0"], "'0' is no number of sessions"),
         (["shop.jsonl", "--sessions", "150%"], "'150%' is no number of sessions"),
         (["shop.jsonl", "--batch", "3"], "batch"),
+        (["shop.jsonl", "--profile", "none.json"], "none.json cannot be read"),
+        (["shop.jsonl", "--profile", "shop.jsonl"], "shop.jsonl is no profile"),
+        (["shop.jsonl", "--profile", "other.json"], "made for another vocabulary"),
         (["shop.jsonl", "--json", "none/out.json"], "no folder"),
     ],
 )
 def test_wrong_input_is_one_line_with_a_hint(traces, args, message, capsys, monkeypatch):
     monkeypatch.chdir(traces.parent)
     Path("s.json").write_text('{"replies": []}')
+    write_profile(Path("other.json"), Profile("other-model", "ff" * 32))
     Path("empty.jsonl").touch()
     Path("broken.jsonl.gz").write_bytes(b"\x1f\x8b\x08\x00broken")
     assert run(["replay", *args, *(MODEL if "--model" not in args else ())]) == 2
