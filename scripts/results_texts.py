@@ -130,8 +130,8 @@ left on top are the forms that edits have.
 """,
     "views": """
 Only recordings whose edits are JSON strings meet a view that is not raw text. The others edit by
-search and replace, by whole files or by shell commands, whose text is that of the file. The sign
-is the paper's where there is anything to gain.
+search and replace, by whole files or by shell commands, whose text is that of the file. A single
+file that is written whole moves the figure of a turn, since few sessions reach it.
 """,
     "engine": """
 SuffixDecoding's own length rule is a good one, and its global tree sees the outputs of a session
@@ -140,9 +140,10 @@ call, here as in the paper.
 """,
     "prior": """
 What is left of the paper's distance depends on the cost. On the GPU shape drafts are nearly free
-and every drafter that finds the same matches does well; on the CPU and Metal shapes most drafts
-cost more than they bring, prior drafters fall below plain decoding, and a policy that may draft
-nothing is what makes the difference.
+and every drafter that finds the same matches does well. On the CPU and Metal shapes most drafts
+cost more than they bring: most prior drafters, and paper mode, fall below plain decoding; those
+that hardly ever draft stay just above it, and what gains is a policy that may draft nothing and
+knows when a long draft holds.
 """,
     "plain": """
 The recorded agents write more new text than the paper's: explanations, commands, new code. Chat
@@ -154,8 +155,8 @@ Accepted runs are shorter here, so that a fixed length of 32 rejects more of wha
 the order of the fixed lengths may turn round already at batch 1.
 """,
     "rejected": """
-Paper mode drafts no longer than the match, and matches in these recordings are short most of the
-time.
+Accepted runs are shorter here, so that K = 32 rejects most of what it drafts, and the policies
+ask for less: they follow the match, and matches in these recordings are short most of the time.
 """,
     "turns": """
 A turn here begins with an edit and lasts to the next one; recordings have no pipeline rounds.
