@@ -23,7 +23,8 @@ The recordings were made by other models with other tokenizers, so the figures s
 *text* can be copied, not how often a local model accepts. Profiles and global corpora always come
 from the other half of the tasks. Sessions of `claude_code` are of one repository, those of
 `aider_own` too, and most of `hyperagent` are attempts at one issue, so that their other half is
-close to them; read these sources apart.
+close to them; read these sources apart. The counts behind a decision never come from a session's
+own half, but the rule of the default policy was chosen with an eye on these recordings.
 """
 
 CANNOT = """
