@@ -1,29 +1,25 @@
 """`agspec-tui corpus`: build, info."""
 
-import os
 import sys
 import time
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TextIO
 
 import click
 
 from agspec_tui.cli.output import printable, table, write_json
-from agspec_tui.config import corpora_dir, load
+from agspec_tui.cli.over_traces import MovingLine, resolve_tokenizer, say_skipped
+from agspec_tui.config import corpora_dir
 from agspec_tui.drafting.corpus_file import CorpusHeader, open_corpus, write_corpus
 from agspec_tui.engine.llama import Vocabulary
-from agspec_tui.errors import DraftError, ModelError, UsageError
+from agspec_tui.errors import DraftError, UsageError
 from agspec_tui.models.plan import in_units
-from agspec_tui.models.resolve import resolve
 from agspec_tui.replay.collect import Collected, collect
 from agspec_tui.replay.traces import Skipped, read_all
 
 _SCHEMA = 1
 _MOST_TOKENS = 2_000_000
-_N_SKIPPED_SHOWN = 5
-_REDRAW_S = 0.1
 
 
 @click.group()
@@ -84,21 +80,21 @@ def build_corpus(
     begun = time.monotonic()
     if output is not None and not output.absolute().parent.is_dir():
         raise UsageError(f"there is no folder {output.absolute().parent}", "make it first")
-    resolved = resolve(model if model is not None else load().model)
-    if resolved.header is None:
-        raise ModelError(f"{resolved.name} is a script, it has no tokenizer", "name a model")
+    resolved = resolve_tokenizer(model)
     skipped: list[Skipped] = []
-    with closing(Vocabulary(Path(resolved.path))) as vocabulary, _Progress(sys.stderr) as progress:
+    with closing(Vocabulary(Path(resolved.path))) as vocabulary, MovingLine(sys.stderr) as line:
         found = collect(
             read_all(traces, skipped),
             lambda text: vocabulary.tokenize(text, special=False),
             max_tokens,
             outputs_only=outputs_only,
             excluded_tasks=frozenset(tasks),
-            progress=progress.update,
+            progress=lambda n_tokens, n_left: line.draw(
+                f"{n_tokens} tokens, {n_left} sessions left"
+            ),
         )
         fingerprint, n_vocab = vocabulary.fingerprint(), vocabulary.n_vocab
-    _complain(skipped)
+    say_skipped(skipped)
     if not found.documents:
         raise UsageError(
             "no text is left to build a corpus from", "name more traces or fewer tasks"
@@ -189,36 +185,3 @@ def _show_built(path: Path, header: CorpusHeader, found: Collected, build_s: flo
     click.echo(
         f'to draft from it: global_corpus = "{printable(str(path.absolute()))}" in config.toml'
     )
-
-
-def _complain(skipped: list[Skipped]) -> None:
-    """Say what could not be read: the first few in full, the rest as a number."""
-    for each in skipped[:_N_SKIPPED_SHOWN]:
-        place = f"{each.file}, line {each.line}" if each.line else each.file
-        print(f"skipped {printable(f'{place}: {each.reason}')}", file=sys.stderr)
-    if len(skipped) > _N_SKIPPED_SHOWN:
-        print(f"skipped {len(skipped) - _N_SKIPPED_SHOWN} more", file=sys.stderr)
-
-
-class _Progress:
-    """One moving line on a terminal; nothing elsewhere."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._is_terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
-        self._drawn_s = 0.0
-
-    def __enter__(self) -> "_Progress":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._drawn_s:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
-
-    def update(self, n_tokens: int, n_left: int) -> None:
-        now = time.monotonic()
-        if self._is_terminal and now - self._drawn_s > _REDRAW_S:
-            self._drawn_s = now
-            self._stream.write(f"\r\x1b[K{n_tokens} tokens, {n_left} sessions left")
-            self._stream.flush()

@@ -1,21 +1,18 @@
 """`agspec-tui profile`: how far drafts hold in recorded sessions, as counts by role."""
 
-import os
 import sys
-import time
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TextIO
 
 import click
 
 from agspec_tui.cli.output import printable, table, write_json
-from agspec_tui.config import load, profiles_dir, tokens_dir
+from agspec_tui.cli.over_traces import MovingLine, resolve_tokenizer, say_skipped
+from agspec_tui.config import profiles_dir, tokens_dir
 from agspec_tui.drafting.choose import NAMES, make_drafter
 from agspec_tui.engine.llama import Vocabulary
-from agspec_tui.errors import ModelError, UsageError
-from agspec_tui.models.resolve import resolve
+from agspec_tui.errors import UsageError
 from agspec_tui.policy.cost import NAMES as COSTS
 from agspec_tui.policy.cost import shipped
 from agspec_tui.policy.profile import Profile
@@ -25,8 +22,6 @@ from agspec_tui.replay.read import ReadReport, read_sessions
 from agspec_tui.replay.token_cache import TokenCache
 
 _SCHEMA = 1
-_REDRAW_S = 0.2
-_N_SKIPPED_SHOWN = 5
 
 
 @click.command("profile")
@@ -66,15 +61,19 @@ def profile(
     """
     if any_model and output is None:
         raise UsageError("a profile for every model has no place of its own", "name --output FILE")
-    resolved = resolve(model if model is not None else load().model)
-    if resolved.header is None:
-        raise ModelError(f"{resolved.name} is a script, it has no tokenizer", "name a model")
+    resolved = resolve_tokenizer(model)
     report = ReadReport()
-    with closing(Vocabulary(Path(resolved.path))) as vocabulary, _Progress(sys.stderr) as progress:
+    with closing(Vocabulary(Path(resolved.path))) as vocabulary, MovingLine(sys.stderr) as line:
         tokenizer = vocabulary.fingerprint().hex()
         sessions = read_sessions(traces, vocabulary, TokenCache(tokens_dir()), report=report)
-        found = profile_sessions(sessions, partial(make_drafter, drafter), progress.update)
-    _complain(report)
+        found = profile_sessions(
+            sessions,
+            partial(make_drafter, drafter),
+            lambda n_sessions, n_tokens: line.draw(
+                f"{n_sessions} sessions, {n_tokens} tokens of output"
+            ),
+        )
+    say_skipped(report.skipped)
     if not found.profile.n_drafts():
         raise UsageError("nothing was drafted in these sessions", "name more traces")
     made = _for_any_model(found.profile) if any_model else found.profile
@@ -138,36 +137,3 @@ def _show(path: Path, found: Profiled, rows: list[dict[str, object]]) -> None:
         f"R: drafted tokens that hold, cut at 64. cap: last k with Pr(R ≥ k) ≥ λ = {lambdas}"
     )
     click.echo(f"kept in {printable(str(path))}")
-
-
-def _complain(report: ReadReport) -> None:
-    """Say what could not be read: the first few in full, the rest as a number."""
-    for each in report.skipped[:_N_SKIPPED_SHOWN]:
-        place = f"{each.file}, line {each.line}" if each.line else each.file
-        print(f"skipped {printable(f'{place}: {each.reason}')}", file=sys.stderr)
-    if len(report.skipped) > _N_SKIPPED_SHOWN:
-        print(f"skipped {len(report.skipped) - _N_SKIPPED_SHOWN} more", file=sys.stderr)
-
-
-class _Progress:
-    """One moving line on a terminal; nothing elsewhere."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._is_terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
-        self._drawn_s = 0.0
-
-    def __enter__(self) -> "_Progress":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._drawn_s:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
-
-    def update(self, n_sessions: int, n_tokens: int) -> None:
-        now = time.monotonic()
-        if self._is_terminal and now - self._drawn_s > _REDRAW_S:
-            self._drawn_s = now
-            self._stream.write(f"\r\x1b[K{n_sessions} sessions, {n_tokens} tokens of output")
-            self._stream.flush()

@@ -2,20 +2,17 @@
 
 import os
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
-from typing import TextIO
 
 import click
 import msgspec
 
 from agspec_tui.cli.output import printable, write_json
+from agspec_tui.cli.over_traces import MovingLine, resolve_tokenizer
 from agspec_tui.cli.replay_recordings import check_recordings
-from agspec_tui.config import load
 from agspec_tui.engine.llama import Vocabulary
-from agspec_tui.errors import ModelError, UsageError
-from agspec_tui.models.resolve import ResolvedModel, resolve
+from agspec_tui.errors import UsageError
 from agspec_tui.policy.profile_file import read_profile
 from agspec_tui.replay.chart import as_svg
 from agspec_tui.replay.plan import (
@@ -33,7 +30,6 @@ from agspec_tui.replay.run import POLICY_NAMES, Stage, parse_costs, replay_trace
 from agspec_tui.replay.tables import as_markdown, as_text
 
 _N_SKIPS_SHOWN = 8
-_REDRAW_S = 0.1
 _BAR = 30
 
 
@@ -166,8 +162,8 @@ def replay(
     share = parse_share(sessions)
     profile = read_profile(profile_file) if profile_file is not None else None
     _require_folders(json_file, markdown, svg)
-    resolved = _resolved(model)
-    with _Progress(sys.stderr) as progress, closing(Vocabulary(Path(resolved.path))) as vocabulary:
+    resolved = resolve_tokenizer(model)
+    with MovingLine(sys.stderr) as line, closing(Vocabulary(Path(resolved.path))) as vocabulary:
         report = replay_traces(
             traces,
             resolved.name,
@@ -177,7 +173,7 @@ def replay(
             share=share,
             profile=profile,
             n_processes=workers if workers is not None else _cores(),
-            progress=progress.update,
+            progress=lambda stage, done, n_left: line.draw(_bar(stage, done, n_left)),
         )
     _write(report, json_file, markdown, svg)
     _complain(report)
@@ -211,14 +207,6 @@ def _write_text(text: str, file: str, hint: str) -> None:
         raise UsageError(f"{file} cannot be written: {error.strerror}", hint) from error
 
 
-def _resolved(model: str | None) -> ResolvedModel:
-    """The model, which must have a tokenizer."""
-    resolved = resolve(model if model is not None else load().model)
-    if resolved.header is None:
-        raise ModelError(f"{resolved.name} is a script, it has no tokenizer", "name a model")
-    return resolved
-
-
 def _require_folders(*files: str | None) -> None:
     """A report that cannot be written in the end had better not be begun."""
     for file in files:
@@ -241,28 +229,7 @@ def _cores() -> int:
     return max(1, len(allowed) if allowed is not None else os.cpu_count() or 1)
 
 
-class _Progress:
-    """A bar on a terminal; nothing elsewhere."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._is_terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
-        self._drawn_s = 0.0
-
-    def __enter__(self) -> "_Progress":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._drawn_s:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
-
-    def update(self, stage: Stage, done: float, n_left: int) -> None:
-        """Show how much of a stage is done, as a share, and the sessions that are left."""
-        now = time.monotonic()
-        if self._is_terminal and now - self._drawn_s > _REDRAW_S:
-            self._drawn_s = now
-            full = int(done * _BAR)
-            bar = "█" * full + "·" * (_BAR - full)
-            self._stream.write(f"\r\x1b[K{stage} {bar} {done:4.0%}, {n_left} sessions left")
-            self._stream.flush()
+def _bar(stage: Stage, done: float, n_left: int) -> str:
+    """How much of a stage is done, as a share, and the sessions that are left."""
+    full = int(done * _BAR)
+    return f"{stage} {'█' * full}{'·' * (_BAR - full)} {done:4.0%}, {n_left} sessions left"
