@@ -88,6 +88,8 @@ class Lengths:
         self._room = 0
         self._of_room: dict[int, dict[int, list[int]]] = {}
         self._best: dict[int, list[int]] = {}
+        # Asked for at every step; worked out once for every change.
+        self._longest: int | None = None
         self._told: dict[int, list[int]] = {}
 
     def decide(self, room: int) -> None:
@@ -101,12 +103,14 @@ class Lengths:
             best = self._lengths(self._estimate.hazards(self._keys))
             self._of_room[room] = dict(zip(self._keys, best, strict=True))
         self._best = self._of_room[room]
+        self._longest = None
 
     def best(self, key: int) -> list[int]:
         """Best lengths of a cell by room, 0 … the room that was decided for."""
         found = self._told.get(key) or self._best.get(key)
         if found is None:
             found = self._best[key] = self._lengths(self.prior(key)[None])[0]
+            self._longest = None
         return found
 
     def update(self, key: int, hazards: Counts) -> None:
@@ -120,7 +124,9 @@ class Lengths:
 
     def longest(self) -> int:
         """The longest draft that any cell would get."""
-        return max((best[-1] for best in self._best.values()), default=0)
+        if self._longest is None:
+            self._longest = max((best[-1] for best in self._best.values()), default=0)
+        return self._longest
 
     def _lengths(self, hazards: Counts) -> list[list[int]]:
         lengths: list[list[int]] = first_minima(
