@@ -2,15 +2,19 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
 
 from agspec_tui.config import models_dir
+from agspec_tui.engine.client import EngineClient
+from agspec_tui.events import EngineEvent
 
 SMOLLM2 = "smollm2-135m"
+
+MakeClient = Callable[[], tuple[EngineClient, list[EngineEvent]]]
 
 # Tests that give no number of examples take it from the profile: `AGSPEC_HYPOTHESIS=nightly`.
 hypothesis.settings.register_profile("default", max_examples=200, deadline=None)
@@ -71,3 +75,19 @@ def smollm2(own_folders: Path) -> Path:
     if not path.is_file():
         pytest.fail(f"{path.name} is not in {path.parent} (run: agspec-tui models pull {SMOLLM2})")
     return path
+
+
+@pytest.fixture
+async def make_client(tmp_path: Path) -> AsyncIterator[MakeClient]:
+    """Makes engine clients, each with the list of its events; all are closed in the end."""
+    clients = []
+
+    def make() -> tuple[EngineClient, list[EngineEvent]]:
+        events: list[EngineEvent] = []
+        client = EngineClient(events.append, tmp_path / "logs")
+        clients.append(client)
+        return client, events
+
+    yield make
+    for client in clients:
+        await client.close()

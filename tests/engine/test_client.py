@@ -18,7 +18,6 @@ from agspec_tui.commands import (
     Message,
 )
 from agspec_tui.drafting.corpus_file import write_corpus
-from agspec_tui.engine.client import EngineClient
 from agspec_tui.engine.scripted import ScriptedBackend
 from agspec_tui.errors import EngineError
 from agspec_tui.events import (
@@ -31,21 +30,6 @@ from agspec_tui.events import (
 )
 
 FILE = "def double(x):\n    return x + x\n"
-
-
-@pytest.fixture
-async def make_client(tmp_path):
-    clients = []
-
-    def make():
-        events = []
-        client = EngineClient(events.append, tmp_path / "logs")
-        clients.append(client)
-        return client, events
-
-    yield make
-    for client in clients:
-        await client.close()
 
 
 def script(tmp_path, replies, step_delay_s=0.0):

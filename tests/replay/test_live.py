@@ -3,7 +3,6 @@ import asyncio
 import pytest
 
 from agspec_tui.commands import LoadModel, Message
-from agspec_tui.engine.client import EngineClient
 from agspec_tui.engine.llama import Vocabulary
 from agspec_tui.engine.scripted import ScriptedTokenizer
 from agspec_tui.errors import EngineError
@@ -24,21 +23,6 @@ from tests.replay.live import (
     until,
 )
 from tests.session import scripted as team
-
-
-@pytest.fixture
-async def make_client(tmp_path):
-    clients = []
-
-    def make():
-        events = []
-        client = EngineClient(events.append, tmp_path / "logs")
-        clients.append(client)
-        return client, events
-
-    yield make
-    for client in clients:
-        await client.close()
 
 
 def recorded_steps(events):

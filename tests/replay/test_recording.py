@@ -9,7 +9,6 @@ import pytest
 
 from agspec_tui.cli.main import run
 from agspec_tui.commands import LoadModel, Message
-from agspec_tui.engine.client import EngineClient
 from agspec_tui.engine.scripted import ScriptedTokenizer
 from agspec_tui.errors import AgspecError, EngineError, UsageError
 from agspec_tui.events import EngineRestarted
@@ -26,21 +25,6 @@ from tests.replay.live import (
     scripted,
     until,
 )
-
-
-@pytest.fixture
-async def make_client(tmp_path):
-    clients = []
-
-    def make():
-        events = []
-        client = EngineClient(events.append, tmp_path / "logs")
-        clients.append(client)
-        return client, events
-
-    yield make
-    for client in clients:
-        await client.close()
 
 
 async def test_a_recording_is_private_and_survives_the_death_of_the_engine(make_client, tmp_path):
