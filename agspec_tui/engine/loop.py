@@ -14,20 +14,18 @@ from dataclasses import replace
 
 from agspec_tui.commands import Generate
 from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Drafter, Match, Piece
+from agspec_tui.engine.cache import KvCache
 from agspec_tui.engine.evidence import evidence_of
 from agspec_tui.engine.prompt import PromptBuilder, piece_at
 from agspec_tui.engine.reply import Reply
-from agspec_tui.engine.sequence import Sequence, SequenceTable
+from agspec_tui.engine.sequence import Sequence
 from agspec_tui.engine.source_lines import SourceLines
 from agspec_tui.engine.types import Backend, Cancelled, Chooser, NoWatch, Watch
-from agspec_tui.errors import EngineError
 from agspec_tui.events import EngineEvent, GenerationFinished, PrefillProgressed, StepCommitted
 from agspec_tui.policy.types import Budget, Outcome, Policy
 
 # A chunk takes about a second on a small CPU, so progress is seen and the rate stays near its best.
 _PREFILL_CHUNK = 128
-_MIN_REPLY = 64
-"""Tokens of room below which a reply is not begun."""
 
 
 class Decoder:
@@ -44,13 +42,17 @@ class Decoder:
     ) -> None:
         self.drafter = drafter
         self.policy = policy
-        self.rollback = True
         self.lines = SourceLines(backend.detokenize, backend.n_vocab)
         self._backend = backend
         self._emit = emit
         self._watch = watch or NoWatch()
         self._prompts = PromptBuilder(backend)
-        self._table = SequenceTable(n_slots)
+        self._cache = KvCache(backend, n_slots)
+
+    @property
+    def rollback(self) -> bool:
+        """Whether rejected tokens can be trimmed from the cache; if not, nothing is drafted."""
+        return self._cache.rollback
 
     def reset(self, *, keep_cache: bool = False) -> None:
         """Drop the corpora, every α and, unless told otherwise, every cached sequence."""
@@ -62,8 +64,7 @@ class Decoder:
 
     def drop_cache(self) -> None:
         """Drop every cached sequence; the prompts are read again."""
-        for slot in self._table.clear():
-            self._backend.trim(slot, 0)
+        self._cache.clear()
 
     def pieces(self, command: Generate) -> list[Piece]:
         """The prompt of a generation as token ids, a piece a message."""
@@ -88,9 +89,8 @@ class Decoder:
         chooser = self._backend.chooser(command.grammar)
         pieces = self.pieces(command) if pieces is None else pieces
         ids = [token for piece in pieces for token in piece.ids]
-        sequence = self._table.take(command.sequence, command.request)
-        self._make_room(sequence, len(ids))
-        n_reused, broken_at = self._reuse(sequence, ids)
+        placed = self._cache.place(command.sequence, command.request, ids)
+        sequence, n_reused, broken_at = placed.sequence, placed.n_reused, placed.broken_at
         reply = Reply(self._backend, command.max_tokens, command.stop)
         started = time.perf_counter()
         read = started
@@ -111,7 +111,7 @@ class Decoder:
         finally:
             # Whatever happened, the cache must hold the committed tokens and nothing else.
             self._backend.abort(on=False)
-            self._trim(sequence, len(sequence.tokens))
+            self._cache.trim(sequence, len(sequence.tokens))
         ended = time.perf_counter()
         if read == started:  # cancelled in prefill
             read = ended
@@ -157,37 +157,6 @@ class Decoder:
             decode_s=decode_s,
             alpha=self.policy.alpha(command.role),
         )
-
-    def _make_room(self, sequence: Sequence, n_prompt: int) -> None:
-        """Free cached sequences, the longest unused first, until the prompt and a reply fit."""
-        needed = n_prompt + _MIN_REPLY
-        if needed > self._backend.n_ctx:
-            raise EngineError(
-                f"a prompt of {n_prompt} tokens does not fit a context of {self._backend.n_ctx}",
-                "choose a larger n_ctx, or name fewer or smaller files",
-            )
-        for other in self._table.others(sequence):
-            if self._n_cached_by_others(sequence) + needed <= self._backend.n_ctx:
-                return
-            self._trim(other, 0)
-
-    def _n_cached_by_others(self, sequence: Sequence) -> int:
-        return self._table.n_cached() - len(sequence.tokens)
-
-    def _reuse(self, sequence: Sequence, ids: list[int]) -> tuple[int, int]:
-        """Trim the cache to what the prompt shares with it.
-
-        Returns:
-            Tokens reused, and the position at which the prompt left the cached transcript, or −1
-            if it only grew.
-        """
-        n_cached = len(sequence.tokens)
-        # The last prompt token is decoded again in the first step, since that step needs its row.
-        shared = sequence.common_prefix(ids)
-        n_keep = min(shared, len(ids) - 1)
-        broken_at = shared if shared < n_cached else -1
-        self._trim(sequence, n_keep)
-        return len(sequence.tokens), broken_at
 
     def _prefill(
         self,
@@ -243,7 +212,7 @@ class Decoder:
         # A stop inside the accepted run leaves tokens in the cache that were never committed.
         sequence.tokens += block[: 1 + min(n_accepted, len(taken))]
         if len(sequence.tokens) < n_past + len(block):
-            self._trim(sequence, len(sequence.tokens))
+            self._cache.trim(sequence, len(sequence.tokens))
         self._watch.chose((*draft.ids[:n_accepted], bonus), rollback=self.rollback)
         reply.n_steps += 1
         reply.n_drafted += len(draft.ids)
@@ -252,7 +221,8 @@ class Decoder:
             censored = budget.censored or len(draft.ids) < budget.k
             self._learn(command.role, match, Outcome(len(draft.ids), n_accepted, censored))
             self.drafter.feed(taken)
-        if self._is_full(sequence):
+        # One cell each for the newest token and the bonus token of a next step.
+        if not self._cache.make_room(sequence, 2):
             reply.end("context")
         self._emit(
             StepCommitted(
@@ -294,7 +264,7 @@ class Decoder:
         if not self.rollback:
             return 0
         # One place each for the newest token and the bonus token.
-        n_free = self._backend.n_ctx - self._table.n_cached() - 2
+        n_free = self._cache.n_free - 2
         largest = self._backend.n_exact or self._backend.n_batch
         return max(0, min(n_free, reply.n_left - 1, largest - 1))
 
@@ -313,30 +283,3 @@ class Decoder:
             if self._backend.is_eog(token):
                 return replace(draft, ids=draft.ids[:index])
         return draft
-
-    def _is_full(self, sequence: Sequence) -> bool:
-        """Free the other sequences when the context runs out; True if even that is not enough."""
-        for other in self._table.others(sequence):
-            if self._table.n_cached() + 2 <= self._backend.n_ctx:
-                break
-            self._trim(other, 0)
-        return self._table.n_cached() + 2 > self._backend.n_ctx
-
-    def _trim(self, sequence: Sequence, n_keep: int) -> None:
-        """Roll the cache of a sequence back to its first `n_keep` tokens.
-
-        Where the memory cannot be trimmed (recurrent, hybrid), the sequence is read again from its
-        committed tokens and drafting is off from then on.
-        """
-        if self._backend.trim(sequence.slot, n_keep):
-            del sequence.tokens[n_keep:]
-            return
-        keep = sequence.tokens[:n_keep]
-        sequence.tokens.clear()
-        if not self._backend.trim(sequence.slot, 0):
-            raise EngineError("the cache of a sequence cannot be cleared")
-        self.rollback = False
-        for start in range(0, n_keep, self._backend.n_batch):
-            part = keep[start : start + self._backend.n_batch]
-            self._backend.decode(part, start, sequence.slot, 0)
-            sequence.tokens += part
