@@ -93,6 +93,16 @@ class Cost:
         """T(1 + k)/T(1) for drafts of k = 0 … `K_MAX` tokens, shape (K_MAX + 1,)."""
         return np.array([self.at(1 + k) for k in range(K_MAX + 1)])
 
+    def up_to(self, n: int) -> npt.NDArray[np.float64]:
+        """T(k)/T(1) of passes over k = 0 … n ≥ 1 tokens, shape (n + 1,); no tokens cost nothing."""
+        sizes, times = zip(*self.points, strict=True)
+        counts = np.arange(n + 1, dtype=np.float64)
+        out: npt.NDArray[np.float64] = np.interp(counts, sizes, times)
+        slope = self.at(sizes[-1] + 1) - times[-1]
+        out += slope * np.maximum(counts - sizes[-1], 0.0)
+        out[0] = 0.0
+        return out
+
     def for_batch(self, batch: int) -> "Cost":
         """The cost to one of `batch` sequences that all draft as many tokens: T(b·n)/T(b).
 

@@ -4,17 +4,26 @@ The rule is in `policy/lengths.py`. A step without a draft is a choice like any 
 verification is dear nothing is drafted rather than something that does not pay. How likely a draft
 holds comes from a profile and is not learnt here: a policy that learns only from the lengths it
 chose never sees long runs, and stays short.
+
+Where several sequences decode in one pass they share it, see `policy/sharing.py`: each position of
+a draft is worth the time that it saves the sequence later on.
 """
+
+from collections.abc import Sequence
+
+import numpy as np
 
 from agspec_tui.policy.cost import K_MAX, Cost
 from agspec_tui.policy.evidence_key import key_of
-from agspec_tui.policy.lengths import Lengths
+from agspec_tui.policy.lengths import Floats, Lengths
+from agspec_tui.policy.pass_share import pass_share
 from agspec_tui.policy.profile import N_OF_ITS_OWN, Profile
-from agspec_tui.policy.types import Budget, Evidence, Outcome
+from agspec_tui.policy.types import Ask, Budget, Evidence, Outcome
 
 _NARROW = 16
 """Where a step has more room than this, only the end of the reply or of the context bounds it."""
 _NO_DRAFT = Budget(0, censored=True)
+_WORTHLESS = np.zeros(0)
 
 
 class Goodput:
@@ -24,7 +33,10 @@ class Goodput:
 
     def __init__(self, cost: Cost, profile: Profile, min_match: int = 1) -> None:
         """Estimate from the profile; lengths are chosen at the first step, when room is known."""
+        self._cost = cost
         self._times = cost.table
+        self._pass_times = cost.up_to(1)
+        self._shares: dict[int, Floats] = {}
         self._profile = profile
         self._min_match = max(1, min_match)
         self._everyone = self._made(None)
@@ -40,6 +52,38 @@ class Goodput:
             self._widen(room)
         lengths = self._of_role.get(role) or self._lengths(role)
         return Budget(lengths.best(key_of(evidence))[room], censored=True)
+
+    def worths(self, asks: Sequence[Ask], n_active: int) -> list[Floats]:
+        """Of each ask what its positions are worth, in units of T(1), never rising."""
+        rooms = [
+            min(ask.room, K_MAX) if ask.evidence.match_len >= self._min_match else 0 for ask in asks
+        ]
+        most = max(rooms, default=0)
+        if most < 1:
+            return [_WORTHLESS] * len(asks)
+        if most > self._room:
+            self._widen(most)
+        share = self._shares.get(n_active)
+        if share is None:
+            share = self._shares[n_active] = pass_share(self._cost, self._profile, n_active)
+        keys: dict[Lengths, list[int]] = {}
+        of: list[tuple[Lengths, int]] = []
+        for ask in asks:
+            lengths = self._of_role.get(ask.role) or self._lengths(ask.role)
+            key = key_of(ask.evidence)
+            of.append((lengths, key))
+            keys.setdefault(lengths, []).append(key)
+        known = {lengths: lengths.worths(own, n_active, share) for lengths, own in keys.items()}
+        return [
+            known[lengths][key][:room] if room > 0 else _WORTHLESS
+            for (lengths, key), room in zip(of, rooms, strict=True)
+        ]
+
+    def pass_times(self, n: int) -> Floats:
+        """T(k)/T(1) of passes over k = 0 … n tokens or more."""
+        if n >= len(self._pass_times):
+            self._pass_times = self._cost.up_to(2 * n)
+        return self._pass_times
 
     def observe(self, role: str, evidence: Evidence, outcome: Outcome) -> None:
         """The profile decides, not the session."""

@@ -71,6 +71,26 @@ def first_minima(values: Floats) -> npt.NDArray[np.int64]:
     return np.maximum.accumulate(positions, axis=1)
 
 
+def worth_of(later: Floats) -> Floats:
+    """Slopes, downwards, of the lower convex hull of times by length, as far as they are above 0.
+
+    Args:
+        later: time that a copy still takes behind a pass with k = 0, 1, … drafted tokens.
+
+    Returns:
+        Worth of positions 1, 2, …, never rising.
+    """
+    runs: list[tuple[float, int]] = []
+    for worth in (later[:-1] - later[1:]).tolist():
+        mean, n = worth, 1
+        while runs and runs[-1][0] < mean:
+            before, n_before = runs.pop()
+            mean = (before * n_before + mean * n) / (n_before + n)
+            n += n_before
+        runs.append((mean, n))
+    return np.array([mean for mean, n in runs if mean > 0.0 for _ in range(n)], dtype=np.float64)
+
+
 class Lengths:
     """Best lengths of the cells that an estimate knows; others are looked up when first met."""
 
@@ -91,6 +111,8 @@ class Lengths:
         # Asked for at every step; worked out once for every change.
         self._longest: int | None = None
         self._told: dict[int, list[int]] = {}
+        self._told_hazards: dict[int, Counts] = {}
+        self._worths: dict[int, dict[int, Floats]] = {}
 
     def decide(self, room: int) -> None:
         """Choose the lengths of steps that have this much room, 1 … K_MAX, or less.
@@ -99,6 +121,8 @@ class Lengths:
         """
         self._room = room
         self._told.clear()
+        self._told_hazards.clear()
+        self._worths.clear()
         if room not in self._of_room:
             best = self._lengths(self._estimate.hazards(self._keys))
             self._of_room[room] = dict(zip(self._keys, best, strict=True))
@@ -116,6 +140,33 @@ class Lengths:
     def update(self, key: int, hazards: Counts) -> None:
         """Decide a cell by other hazards, shape (K_MAX + 1,), until `decide` is called."""
         self._told[key] = self._lengths(hazards[None])[0]
+        self._told_hazards[key] = hazards
+        for of_key in self._worths.values():
+            of_key.pop(key, None)
+
+    def worths(self, keys: Iterable[int], n_active: int, share: Floats) -> dict[int, Floats]:
+        """What each position of a draft is worth to one of several sequences, in units of T(1).
+
+        With j drafted tokens a sequence saves the time that the rest of the copy would have taken
+        in later passes. Where that does not fall evenly, positions are worth their mean up to the
+        next corner of its lower convex hull, so that worths never rise along a draft.
+
+        Args:
+            keys: cells.
+            n_active: how many sequences decode in the pass; results are kept by it.
+            share: what a pass costs one of them with k = 0 … K_MAX drafted tokens.
+
+        Returns:
+            For each key, and others, a shape (n,), n ≤ the room that was decided for.
+        """
+        known = self._worths.setdefault(n_active, {})
+        missing = [key for key in dict.fromkeys(keys) if key not in known]
+        if missing and self._room:
+            hazards = np.stack([self._hazards(key) for key in missing])
+            later = times_by_length(hazards, share, self._room) - share[: self._room + 1]
+            for key, times in zip(missing, later, strict=True):
+                known[key] = worth_of(times)
+        return known
 
     def prior(self, key: int) -> Counts:
         """Hazards of a cell by the estimate, whatever `update` was told."""
@@ -127,6 +178,10 @@ class Lengths:
         if self._longest is None:
             self._longest = max((best[-1] for best in self._best.values()), default=0)
         return self._longest
+
+    def _hazards(self, key: int) -> Counts:
+        told = self._told_hazards.get(key)
+        return self.prior(key) if told is None else told
 
     def _lengths(self, hazards: Counts) -> list[list[int]]:
         lengths: list[list[int]] = first_minima(

@@ -91,6 +91,13 @@ class Profile:
         keys = set(self._pooled() if role is None else self.counts.get(role, {}))
         return sorted(keys.union(self.base.keys() if self.base is not None else ()))
 
+    def weights(self) -> dict[int, float]:
+        """Steps in each cell, of all roles and of the base; those without a match among them."""
+        weights = self.base.weights() if self.base is not None else {}
+        for key, cell in self._pooled().items():
+            weights[key] = weights.get(key, 0.0) + float(cell.sum())
+        return weights
+
     def cap(self, role: str | None, break_even: float) -> int:
         """K_max of a role: the last k with Pr(R ≥ k) ≥ λ over all drafts, at least 1 (paper)."""
         if role is not None and self.n_drafts(role) < N_OF_ITS_OWN:

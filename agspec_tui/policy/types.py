@@ -29,6 +29,18 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Ask:
+    """A sequence that decodes in the next pass, and what is known of its draft."""
+
+    role: str
+    """Role that decodes it."""
+    evidence: Evidence
+    """What is known before the draft is made."""
+    room: int
+    """Most tokens that its draft may have; 0 for a sequence that decodes plainly."""
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What one verification showed."""
 
