@@ -2,27 +2,28 @@
 
 import asyncio
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import click
 import msgspec
 
+from agspec_tui.commands import LoadModel
+from agspec_tui.config import Config, logs_dir
 from agspec_tui.config import load as load_config
-from agspec_tui.config import logs_dir
 from agspec_tui.drafting.choose import LABELS
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.errors import AgspecError
-from agspec_tui.session.bench import (
-    BenchPrompt,
-    BenchReport,
-    Method,
-    Run,
-    make_report,
-    parse_methods,
-    read_prompts,
-    run_bench,
-)
+from agspec_tui.events import ModelLoaded
+from agspec_tui.policy.cost import Cost
+from agspec_tui.replay.best_lengths import best_time
+from agspec_tui.replay.live import read_recording
+from agspec_tui.replay.realised import realised
+from agspec_tui.replay.walk import MAX_DRAFT
+from agspec_tui.session.bench import Method, Run, parse_methods, run_bench
+from agspec_tui.session.bench_prompts import BenchPrompt, read_prompts
+from agspec_tui.session.bench_report import BenchReport, make_report
 from agspec_tui.session.calibration import measured_once, with_cost
 from agspec_tui.session.loading import plan_load
 
@@ -34,12 +35,25 @@ from agspec_tui.session.loading import plan_load
     default="none,agspec-sam",
     show_default=True,
     metavar="A,B,…",
-    help="Drafters to compare, each as DRAFTER or DRAFTER:POLICY.",
+    help="Drafters to compare, each as DRAFTER or DRAFTER:POLICY; fixedN drafts N tokens.",
 )
 @click.option(
     "--prompts",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A TOML file of prompts instead of the built-in ones.",
+)
+@click.option(
+    "--kinds",
+    default="",
+    metavar="A,B,…",
+    help="Only prompts of these kinds, e.g. whole-file,diff,multi-turn,prose,test-log.",
+)
+@click.option(
+    "--batch",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Prompts that are decoded at once.",
 )
 @click.option(
     "--draft-model",
@@ -52,6 +66,8 @@ def bench(
     model: str | None,
     methods: str,
     prompts: Path | None,
+    kinds: str,
+    batch: int,
     draft_model: str | None,
     repeat: int,
     json_file: str | None,
@@ -63,25 +79,11 @@ def bench(
     if draft_model is not None:
         config = msgspec.structs.replace(config, draft_model=draft_model)
     chosen = parse_methods(methods, config)
-    texts = read_prompts(prompts)
+    texts = read_prompts(prompts, [kind for kind in map(str.strip, kinds.split(",")) if kind])
     load = plan_load(config)
-
-    async def measure() -> BenchReport:
-        client = EngineClient(lambda event: None, logs_dir())
-        try:
-            loaded = await client.start(load, chosen[0].drafting)
-            found = await measured_once(client, load, loaded, config, _complain)
-            methods = [
-                replace(method, drafting=with_cost(method.drafting, found, config, loaded.device))
-                for method in chosen
-            ]
-            runs = await run_bench(client, methods, texts, repeat, _show_run)
-        finally:
-            await client.close()
-        return make_report(loaded, runs)
-
-    _announce(load.name, chosen, texts)
-    report = asyncio.run(measure())
+    _announce(load.name, chosen, texts, batch)
+    with tempfile.TemporaryDirectory(prefix="agspec-bench-") as folder:
+        report = asyncio.run(_measure(config, load, chosen, texts, repeat, batch, Path(folder)))
     document = msgspec.json.format(msgspec.json.encode(report), indent=2)
     if json_file == "-":
         click.echo(document)
@@ -92,41 +94,86 @@ def bench(
     return 0
 
 
+async def _measure(
+    config: Config,
+    load: LoadModel,
+    chosen: list[Method],
+    prompts: list[BenchPrompt],
+    n_repeats: int,
+    batch: int,
+    folder: Path,
+) -> BenchReport:
+    """Run everything; what the best draft lengths need is recorded in the folder meanwhile."""
+    record = folder / "bench.jsonl"
+    load = msgspec.structs.replace(
+        load,
+        n_seq_max=max(load.n_seq_max, batch),
+        # One recording holds one generation at a time.
+        record=str(record) if batch == 1 else "",
+    )
+    client = EngineClient(lambda event: None, logs_dir())
+    try:
+        loaded = await client.start(load, chosen[0].drafting)
+        found = await measured_once(client, load, loaded, config, _complain)
+        methods = [
+            replace(method, drafting=with_cost(method.drafting, found, config, loaded.device))
+            for method in chosen
+        ]
+        runs = await run_bench(client, methods, prompts, n_repeats, _show_run, batch)
+    finally:
+        await client.close()
+    best = {}
+    if batch == 1:
+        best = _best_times(record, Cost("measured", methods[0].drafting.cost), loaded, load.n_batch)
+    return make_report(loaded, runs, best, batch)
+
+
+def _best_times(record: Path, cost: Cost, loaded: ModelLoaded, n_batch: int) -> dict[int, float]:
+    """By request, the time of its best draft lengths, in passes over one token."""
+    longest = min(MAX_DRAFT, (loaded.n_exact or n_batch) - 1) if loaded.rollback else 0
+    times = [cost.at(1 + k) for k in range(longest + 1)]
+    found = realised(read_recording(record))
+    return {each.request: best_time(each.reusable, times) for each in found}
+
+
 def _complain(error: AgspecError) -> None:
     print(f"warning: {error.one_line()}", file=sys.stderr)
 
 
-def _announce(model: str, methods: list[Method], prompts: list[BenchPrompt]) -> None:
+def _announce(model: str, methods: list[Method], prompts: list[BenchPrompt], batch: int) -> None:
     names = ", ".join(method.name for method in methods)
-    print(f"{model}: {len(prompts)} prompts, methods {names}", file=sys.stderr)
+    at_once = f", {batch} at once" if batch > 1 else ""
+    print(f"{model}: {len(prompts)} prompts{at_once}, methods {names}", file=sys.stderr)
 
 
 def _show_run(run: Run) -> None:
-    finished = run.finished
-    n_steps = max(1, finished.n_steps)
-    rate = finished.n_tokens / finished.decode_s if finished.decode_s else 0.0
+    n_accepted = sum(turn.n_accepted for turn in run.turns)
+    rate = run.n_tokens / run.decode_s if run.decode_s else 0.0
+    ends = ", ".join(turn.stop_reason for turn in run.turns)
     print(
-        f"  {run.prompt.path:<18} {run.method:<23} {finished.n_tokens:>5} tokens"
-        f" {rate:>7.2f} tok/s  accept length {1 + finished.n_accepted / n_steps:.2f}"
-        f"  ended by {finished.stop_reason}",
+        f"  {run.prompt.kind:<11}{run.prompt.name:<16} {run.method:<23} {run.n_tokens:>5} tokens"
+        f" {rate:>7.2f} tok/s  accept length {1 + n_accepted / max(1, run.n_steps):.2f}"
+        f"  ended by {ends}",
         file=sys.stderr,
         flush=True,
     )
 
 
 def _table(report: BenchReport) -> str:
+    at_once = f"; {report.batch} prompts at once" if report.batch > 1 else ""
     lines = [
-        f"{report.model} on {report.device}; accept length = tokens per target pass,"
+        f"{report.model} on {report.device}{at_once}; accept length = tokens per target pass,"
         " 1.0 = plain decoding",
-        f"{'method':<24}{'kind':<12}{'tokens':>8}{'tok/s':>9}{'speed-up':>10}"
+        f"{'method':<24}{'kind':<12}{'tokens':>8}{'tok/s':>9}{'speed-up':>10}{'of oracle':>11}"
         f"{'accept':>8}{'rejected/step':>15}{'same ids':>10}",
     ]
     for row in report.rows:
         speedup = "–" if row.speedup is None else f"{row.speedup:.2f}×"
+        share = "–" if row.share_of_oracle is None else f"{row.share_of_oracle:.0%}"
         equal = "–" if row.ids_equal is None else ("yes" if row.ids_equal else "NO")
         lines.append(
             f"{row.method:<24}{row.kind:<12}{row.n_tokens:>8}{row.tok_per_s:>9.2f}{speedup:>10}"
-            f"{row.accept_length:>8.2f}{row.rejected_per_step:>15.2f}{equal:>10}"
+            f"{share:>11}{row.accept_length:>8.2f}{row.rejected_per_step:>15.2f}{equal:>10}"
         )
     drafters = dict.fromkeys(row.method.partition(":")[0] for row in report.rows)
     lines += [f"{name}: {LABELS[name]}" for name in drafters if name in LABELS]

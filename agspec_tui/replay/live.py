@@ -248,7 +248,7 @@ class _Session:
         )
         self._watch.begin(generation)
         self._steps = []
-        command, pieces = _prompt(generation.prompt, self._messages)
+        command, pieces = prompt_of(generation.prompt, self._messages)
         try:
             self._decoder.generate(
                 command, lambda: cancelled and not aborted and self._backend.is_done, pieces
@@ -289,7 +289,7 @@ class _Changes(NoWatch):
             self._backend.trimmable = self._rollbacks.popleft()[1]
 
 
-def _prompt(
+def prompt_of(
     prompt: RecordedPrompt, messages: Mapping[int, RecordedMessage]
 ) -> tuple[Generate, list[Piece]]:
     """The command of a generation, and its prompt as token ids.

@@ -2,61 +2,29 @@
 
 Interleaving puts every method under the same weather: on a shared machine two runs minutes apart
 differ by more than two methods do. Each prompt is read once; corpora and α start anew for every
-generation.
+prompt and method, and are kept over the turns of one prompt. What is said in later turns is fixed,
+and the replies between are those generated, so that every method has the same prompts as long as it
+generates the same tokens.
 """
 
+import asyncio
+import itertools
+import re
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from importlib.resources.abc import Traversable
-from pathlib import Path
+from dataclasses import dataclass, field
 
 import msgspec
 
-from agspec_tui.commands import ConfigureDrafting, Generate, IndexDocument, Message
+from agspec_tui.commands import ConfigureDrafting, Generate, Message
 from agspec_tui.config import Config
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.errors import UsageError
-from agspec_tui.events import GenerationFinished, ModelLoaded
-from agspec_tui.forms.choose import form
-from agspec_tui.resources import find
+from agspec_tui.events import GenerationFinished
+from agspec_tui.session.bench_prompts import BenchPrompt
 from agspec_tui.session.loading import plan_drafting
 
-_SPARE_TOKENS = 512
-_ROLE = "coder"
-
-
-class _PromptEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One entry of a prompts file."""
-
-    kind: str
-    """Rows are summed by kind."""
-    path: str
-    """Path under which the model sees the file."""
-    file: str
-    """Name of the file's text, beside the prompts file."""
-    change: str
-    """What to change."""
-
-
-class _PromptsFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A prompts file."""
-
-    prompt: tuple[_PromptEntry, ...]
-    """Its entries."""
-
-
-@dataclass(frozen=True, slots=True)
-class BenchPrompt:
-    """A file and what to change in it."""
-
-    kind: str
-    """Kind of the prompt; rows are summed by it."""
-    path: str
-    """Path under which the model sees the file."""
-    text: str
-    """The file."""
-    change: str
-    """What to change."""
+_FIXED = re.compile(r"fixed(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +32,7 @@ class Method:
     """A drafter with a policy."""
 
     name: str
-    """As named on the command line, e.g. `agspec-sam` or `agspec-sam:fixed`."""
+    """As named on the command line, e.g. `agspec-sam` or `agspec-sam:fixed32`."""
     drafting: ConfigureDrafting
     """What the engine is told."""
 
@@ -77,35 +45,31 @@ class Run:
     """The method's name."""
     prompt: BenchPrompt
     """The prompt."""
-    finished: GenerationFinished
-    """What came out."""
+    turns: tuple[GenerationFinished, ...]
+    """What came out, turn by turn."""
+    decode_s: float
+    """Seconds of decoding; where prompts were decoded at once, its share of their wall time."""
 
+    @property
+    def n_tokens(self) -> int:
+        """Tokens generated."""
+        return sum(turn.n_tokens for turn in self.turns)
 
-def read_prompts(path: Path | None) -> list[BenchPrompt]:
-    """Read a prompts file; None means the built-in prompts.
+    @property
+    def n_steps(self) -> int:
+        """Target passes."""
+        return sum(turn.n_steps for turn in self.turns)
 
-    Raises:
-        UsageError: the file, or a text that it names, cannot be read.
-    """
-    source: Traversable = find("prompts", "prompts.toml") if path is None else path
-    hint = "write [[prompt]] tables with kind, path, file and change"
-    try:
-        entries = msgspec.toml.decode(source.read_bytes(), type=_PromptsFile).prompt
-        prompts = []
-        for entry in entries:
-            text = find("prompts", entry.file) if path is None else path.parent / entry.file
-            prompts.append(
-                BenchPrompt(entry.kind, entry.path, text.read_text("utf-8"), entry.change)
-            )
-    except (OSError, ValueError) as error:
-        raise UsageError(f"the prompts cannot be read: {error}", hint) from error
-    if not prompts:
-        raise UsageError("the prompts file has no prompt", hint)
-    return prompts
+    @property
+    def ids(self) -> tuple[tuple[int, ...], ...]:
+        """Token ids of the replies."""
+        return tuple(turn.ids for turn in self.turns)
 
 
 def parse_methods(text: str, config: Config) -> list[Method]:
     """Methods from `drafter[:policy],…`; without a policy the configured one is used.
+
+    A number behind the policy `fixed` is its draft length.
 
     Raises:
         DraftError: a drafter or a policy is unknown.
@@ -113,14 +77,21 @@ def parse_methods(text: str, config: Config) -> list[Method]:
     """
     methods: list[Method] = []
     for name in filter(None, (part.strip() for part in text.split(","))):
-        drafter, _, policy = name.partition(":")
         if any(method.name == name for method in methods):
             raise UsageError(f"the method {name} stands there twice")
-        settings = msgspec.structs.replace(config, drafter=drafter, policy=policy or config.policy)
-        methods.append(Method(name, plan_drafting(settings)))
+        methods.append(Method(name, plan_drafting(_settings(name, config))))
     if not methods:
         raise UsageError("no methods to compare", "--methods none,agspec-sam")
     return methods
+
+
+def _settings(name: str, config: Config) -> Config:
+    drafter, _, policy = name.partition(":")
+    fixed_k = config.fixed_k
+    if fixed := _FIXED.fullmatch(policy):
+        policy, fixed_k = "fixed", int(fixed[1])
+    policy = policy or config.policy
+    return msgspec.structs.replace(config, drafter=drafter, policy=policy, fixed_k=fixed_k)
 
 
 async def run_bench(
@@ -129,134 +100,97 @@ async def run_bench(
     prompts: Sequence[BenchPrompt],
     n_repeats: int,
     on_run: Callable[[Run], None],
+    batch: int = 1,
 ) -> list[Run]:
     """Decode every prompt with every method, in turn; the order of methods rotates.
+
+    Args:
+        client: an engine with a loaded model.
+        methods: what is compared.
+        prompts: what is decoded.
+        n_repeats: rounds.
+        on_run: told of each run when it is over.
+        batch: prompts that are decoded at once.
 
     Raises:
         EngineError: the engine failed, or a prompt does not fit the context.
     """
     runs: list[Run] = []
-    request = 0
+    requests = itertools.count(1)
+    groups = [prompts[start : start + batch] for start in range(0, len(prompts), batch)]
     for round_number in range(n_repeats):
-        for number, prompt in enumerate(prompts):
+        for number, group in enumerate(groups):
             shift = (number + round_number) % len(methods)
             for method in (*methods[shift:], *methods[:shift]):
-                request += 1
-                finished = await _decode(client, method, prompt, request)
-                run = Run(method.name, prompt, finished)
-                runs.append(run)
-                on_run(run)
+                for run in await _decode(client, method, group, requests):
+                    runs.append(run)
+                    on_run(run)
     return runs
 
 
+@dataclass(slots=True)
+class _Talk:
+    """A prompt under way, turn by turn."""
+
+    prompt: BenchPrompt
+    """The prompt."""
+    sequence: str
+    """Name of its sequence."""
+    turns: list[GenerationFinished] = field(default_factory=list)
+    """Its replies so far."""
+
+    def next(self, request: int) -> Generate:
+        """The command for the next reply."""
+        messages = list(self.prompt.opening())
+        for turn, said in zip(self.turns, self.prompt.then, strict=False):
+            messages += (Message("assistant", turn.text, turn.ids), Message("user", said.strip()))
+        return Generate(
+            request=request,
+            sequence=self.sequence,
+            turn=len(self.turns) + 1,
+            role=self.prompt.role,
+            messages=tuple(messages),
+            max_tokens=self.prompt.most_tokens,
+        )
+
+
 async def _decode(
-    client: EngineClient, method: Method, prompt: BenchPrompt, request: int
-) -> GenerationFinished:
-    whole = form("whole")
+    client: EngineClient,
+    method: Method,
+    group: Sequence[BenchPrompt],
+    requests: Iterator[int],
+) -> list[Run]:
+    """Decode the prompts of a group at once, turn by turn."""
     await client.configure(method.drafting)
     await client.reset(keep_cache=True)
-    await client.index(IndexDocument(path=prompt.path, views=whole.index_views(prompt.text)))
-    shown = whole.render_file(prompt.path, prompt.text)
-    messages = (
-        Message(
-            "system", f"You change files exactly as you are asked to.\n\n{whole.instructions()}"
-        ),
-        Message("user", f"{shown}\n\n{prompt.change}\nReply with the whole file {prompt.path}."),
-    )
-    return await client.generate(
-        Generate(
-            request=request,
-            sequence=_ROLE,
-            turn=1,
-            role=_ROLE,
-            messages=messages,
-            max_tokens=len(prompt.text) // 2 + _SPARE_TOKENS,
+    for prompt in group:
+        if document := prompt.document():
+            await client.index(document)
+    talks = [_Talk(prompt, f"bench {number}") for number, prompt in enumerate(group, 1)]
+    wall_s = 0.0
+    for turn in range(max(prompt.n_turns for prompt in group)):
+        speaking = [talk for talk in talks if turn < talk.prompt.n_turns]
+        commands = [talk.next(next(requests)) for talk in speaking]
+        if len(group) > 1:
+            await _read(client, commands, requests)
+        started = time.perf_counter()
+        replies = await asyncio.gather(*(client.generate(command) for command in commands))
+        wall_s += time.perf_counter() - started
+        for talk, reply in zip(speaking, replies, strict=True):
+            talk.turns.append(reply)
+    own_s = [sum(turn.decode_s for turn in talk.turns) for talk in talks]
+    seconds = own_s if len(group) == 1 else [wall_s / len(group)] * len(group)
+    return [
+        Run(method.name, talk.prompt, tuple(talk.turns), decode_s)
+        for talk, decode_s in zip(talks, seconds, strict=True)
+    ]
+
+
+async def _read(
+    client: EngineClient, commands: Sequence[Generate], requests: Iterator[int]
+) -> None:
+    """Bring the prompts into the cache, so that the wall time is that of decoding."""
+    for command in commands:
+        await client.generate(
+            msgspec.structs.replace(command, request=next(requests), max_tokens=1, drafting=False)
         )
-    )
-
-
-class BenchRow(msgspec.Struct, frozen=True):
-    """One row of the report: a method over the prompts of a kind."""
-
-    method: str
-    """The method's name."""
-    kind: str
-    """Kind of the prompts; `all` is the whole set."""
-    n_tokens: int
-    """Tokens generated."""
-    tok_per_s: float
-    """Decoding rate, prefill left out."""
-    speedup: float | None
-    """Rate over that of `none` in the same run; None if `none` was not run."""
-    accept_length: float
-    """Tokens per target pass, Σ(A + 1)/steps; 1.0 is plain decoding."""
-    rejected_per_step: float
-    """(ΣD − ΣA)/steps."""
-    ids_equal: bool | None
-    """Whether every token id equals that of `none`; None if `none` was not run."""
-
-
-class BenchReport(msgspec.Struct, frozen=True):
-    """The JSON document of `bench`."""
-
-    schema: int
-    """Version of this document's shape."""
-    model: str
-    """The model."""
-    device: str
-    """What it ran on."""
-    threads: int
-    """Threads used for decoding."""
-    n_exact: int
-    """Most tokens in one decode that are exact to the bit, as probed at load."""
-    rows: tuple[BenchRow, ...]
-    """A row a method and kind, `all` last."""
-
-
-def make_report(loaded: ModelLoaded, runs: Sequence[Run]) -> BenchReport:
-    """Sum the runs by method and kind."""
-    return BenchReport(
-        schema=1,
-        model=loaded.model,
-        device=loaded.device,
-        threads=loaded.n_threads,
-        n_exact=loaded.n_exact,
-        rows=tuple(_rows(runs)),
-    )
-
-
-def _rows(runs: Sequence[Run]) -> Iterator[BenchRow]:
-    kinds = dict.fromkeys(run.prompt.kind for run in runs)
-    for kind in (*kinds, "all"):
-        of_kind = [run for run in runs if kind in (run.prompt.kind, "all")]
-        plain = [run.finished for run in of_kind if run.method == "none"]
-        for method in dict.fromkeys(run.method for run in runs):
-            mine = [run.finished for run in of_kind if run.method == method]
-            yield _row(method, kind, mine, plain)
-
-
-def _row(
-    method: str,
-    kind: str,
-    mine: Sequence[GenerationFinished],
-    plain: Sequence[GenerationFinished],
-) -> BenchRow:
-    n_steps = max(1, sum(one.n_steps for one in mine))
-    n_accepted = sum(one.n_accepted for one in mine)
-    n_rejected = sum(one.n_drafted for one in mine) - n_accepted
-    rate = _rate(mine)
-    return BenchRow(
-        method=method,
-        kind=kind,
-        n_tokens=sum(one.n_tokens for one in mine),
-        tok_per_s=rate,
-        speedup=rate / _rate(plain) if plain else None,
-        accept_length=1 + n_accepted / n_steps,
-        rejected_per_step=n_rejected / n_steps,
-        ids_equal=[one.ids for one in mine] == [one.ids for one in plain] if plain else None,
-    )
-
-
-def _rate(finished: Sequence[GenerationFinished]) -> float:
-    seconds = sum(one.decode_s for one in finished)
-    return sum(one.n_tokens for one in finished) / seconds if seconds else 0.0

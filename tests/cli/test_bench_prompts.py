@@ -1,0 +1,165 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from agspec_tui.cli.bench import bench
+from agspec_tui.config import Config
+from agspec_tui.errors import DraftError, UsageError
+from agspec_tui.forms.choose import form
+from agspec_tui.session.bench import parse_methods
+from agspec_tui.session.bench_prompts import read_prompts
+
+FILE = "def double(x):\n    return x + x\n\n\ndef triple(x):\n    return x + x + x\n"
+KINDS = ["whole-file", "diff", "multi-turn", "prose", "test-log"]
+TURNS = """
+[[prompt]]
+kind = "talk"
+path = "double.py"
+file = "double.py.txt"
+change = "Rename x to y."
+then = ["One test failed. Again.", "All is well. Once more."]
+
+[[prompt]]
+kind = "prose"
+role = "planner"
+change = "Explain."
+max_tokens = 20
+"""
+
+
+@pytest.fixture
+def prompts(tmp_path):
+    (tmp_path / "double.py.txt").write_text(FILE)
+    path = tmp_path / "prompts.toml"
+    path.write_text(TURNS)
+    return path
+
+
+def script(folder, *replies):
+    path = folder / "script.json"
+    path.write_text(json.dumps({"replies": replies}))
+    return f"scripted:{path}"
+
+
+def run(folder, *args):
+    out = folder / "out.json"
+    done = CliRunner().invoke(
+        bench, [*(str(arg) for arg in args), "--json", str(out)], catch_exceptions=False
+    )
+    assert done.exit_code == 0
+    report = json.loads(out.read_text())
+    return report, {(row["method"], row["kind"]): row for row in report["rows"]}
+
+
+def test_the_built_in_set_has_every_kind_and_bounded_replies():
+    prompts = read_prompts(None)
+    assert list(dict.fromkeys(prompt.kind for prompt in prompts)) == KINDS
+    for prompt in prompts:
+        assert 0 < prompt.max_tokens <= 400
+        assert prompt.n_turns == (3 if prompt.kind == "multi-turn" else 1)
+        assert (prompt.document() is None) == (prompt.kind in ("prose", "test-log"))
+
+
+def test_prompts_on_one_file_begin_alike_up_to_the_end_of_the_file():
+    whole, diff = (p for p in read_prompts(None) if p.path == "ledger.py")
+    assert (whole.form, diff.form) == ("whole", "udiff")
+    shown = form("whole").render_file(whole.path, whole.text)
+    for prompt in (whole, diff):
+        system, user = prompt.opening()
+        assert user.text.startswith(shown)
+        assert user.text.endswith(form(prompt.form).instructions().rstrip())
+        assert system == whole.opening()[0]
+
+
+def test_kinds_are_picked_and_unknown_ones_are_refused():
+    assert {p.kind for p in read_prompts(None, ["prose", "diff"])} == {"prose", "diff"}
+    with pytest.raises(UsageError, match="no prompt is of the kind 'verse'") as refused:
+        read_prompts(None, ["prose", "verse"])
+    assert all(kind in refused.value.hint for kind in KINDS)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'path = "a.py"',
+        'file = "double.py.txt"',
+        'form = "whole"',
+        'form = "verse"',
+        "max_tokens = -1",
+        'path = "a.py"\nfile = "absent.txt"',
+    ],
+)
+def test_prompts_that_make_no_sense_are_refused(tmp_path, line):
+    (tmp_path / "double.py.txt").write_text(FILE)
+    path = tmp_path / "bad.toml"
+    path.write_text(f'[[prompt]]\nkind = "x"\nchange = "y"\n{line}\n')
+    with pytest.raises(UsageError, match="prompts cannot be read"):
+        read_prompts(path)
+
+
+@pytest.mark.parametrize(("name", "k"), [("fixed32", 32), ("fixed1", 1), ("fixed", 15)])
+def test_a_number_behind_fixed_is_the_draft_length(name, k):
+    (method,) = parse_methods(f"agspec-sam:{name}", Config())
+    assert (method.drafting.policy, method.drafting.fixed_k) == ("fixed", k)
+
+
+@pytest.mark.parametrize("name", ["fixed-3", "fixed3x", "goodput3", "fixed0"])
+def test_other_numbers_are_refused(name):
+    with pytest.raises(DraftError):
+        parse_methods(f"agspec-sam:{name}", Config())
+
+
+def test_later_turns_copy_from_earlier_ones_and_count_as_one_prompt(prompts, tmp_path):
+    said = (FILE.replace("double", "twice"), FILE, FILE)
+    report, rows = run(
+        tmp_path,
+        *("--model", script(tmp_path, *said, *said), "--prompts", prompts),
+        *("--kinds", "talk"),
+    )
+    assert report["batch"] == 1
+    plain, drafted = rows["none", "talk"], rows["agspec-sam", "talk"]
+    assert plain["n_tokens"] == drafted["n_tokens"] == sum(map(len, said)) + 3
+    assert plain["ids_equal"] is drafted["ids_equal"] is True
+    assert drafted["accept_length"] > 4.0
+
+
+def test_replies_that_differ_are_reported(prompts, tmp_path):
+    said = (FILE, FILE, FILE, FILE, FILE.replace("x", "y"), FILE)
+    _, rows = run(
+        tmp_path,
+        *("--model", script(tmp_path, *said), "--prompts", prompts, "--kinds", "talk"),
+    )
+    assert rows["none", "talk"]["ids_equal"] is True
+    assert rows["agspec-sam", "talk"]["ids_equal"] is False
+
+
+def test_the_share_of_the_oracle_is_the_speed_up_over_the_best_possible_one(prompts, tmp_path):
+    said = (FILE, FILE, FILE)
+    _, rows = run(
+        tmp_path,
+        *("--model", script(tmp_path, *said * 3), "--prompts", prompts, "--kinds", "talk"),
+        *("--methods", "none,agspec-sam,llama-ngram-mod"),
+    )
+    plain, drafted = rows["none", "talk"], rows["agspec-sam", "talk"]
+    assert plain["share_of_oracle"] == pytest.approx(plain["speedup"]) == 1.0
+    # Almost every token can be copied, at the shipped cost of a pass.
+    assert 2.0 < drafted["speedup"] / drafted["share_of_oracle"] < 5.0
+    assert rows["llama-ngram-mod", "talk"]["share_of_oracle"] is None
+
+
+def test_prompts_decoded_at_once_share_their_wall_time(prompts, tmp_path):
+    # Each prompt is read first, which says one token of a reply that nobody looks at.
+    replies = ["a"] * 40
+    report, rows = run(
+        tmp_path,
+        *("--model", script(tmp_path, *replies), "--prompts", prompts, "--batch", 2),
+        *("--methods", "none,agspec-sam,agspec-sam:fixed32"),
+    )
+    assert report["batch"] == 2
+    assert {kind for _, kind in rows} == {"all"}
+    for row in rows.values():
+        assert row["n_tokens"] == 4 * 2
+        assert row["ids_equal"] is True
+        assert row["share_of_oracle"] is None
+        assert row["tok_per_s"] > 0.0
