@@ -2,17 +2,30 @@
 
 Between steps a sequence's cells hold exactly its committed tokens but the newest one. Sequences
 that generate now are busy; the others are kept for their prefixes and give way when room is needed,
-the one that was used longest ago first.
+the one that was used longest ago first, from its end.
+
+A prefix that several prompts share is read once. Who begins forks it from whoever has it:
+
+    planner  [ rules | repository | its task   | issue … ]
+    coder    [ rules | repository ]╰─ its task | files …      one cell a token up to the fork
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from agspec_tui.engine.sequence import Sequence, SequenceTable
+from agspec_tui.drafting.types import Piece
+from agspec_tui.engine.cells import SharedCells
+from agspec_tui.engine.prompt import piece_at
+from agspec_tui.engine.sequence import Sequence, SequenceTable, n_common
 from agspec_tui.engine.types import Backend
 from agspec_tui.errors import EngineError
 
 _MIN_REPLY = 64
 """Tokens of room below which a reply is not begun."""
+GAVE_WAY = "room for another sequence"
+"""What a report names instead of a message where cells had been given away."""
+_WORTH_WAITING = 16
+"""Tokens of a prefix for which one prompt waits while another one reads it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +34,25 @@ class Placed:
 
     sequence: Sequence
     """Its sequence, trimmed to what is reused."""
-    n_reused: int
-    """Leading tokens of the prompt that are in the cache already."""
     broken_at: int
     """Position at which the prompt left the cached transcript; −1 if that only grew."""
+    gave_way: bool
+    """Whether the end of the cached transcript had made room for another sequence meanwhile."""
+
+    @property
+    def n_reused(self) -> int:
+        """Leading tokens of the prompt that need not be read; grows while the sequence waits."""
+        return self.sequence.n_reused
+
+    def broken_by(self, pieces: Iterable[Piece]) -> str:
+        """What broke the prefix: a message, or another sequence; empty if nothing did.
+
+        Args:
+            pieces: the prompt.
+        """
+        if self.broken_at >= 0:
+            return piece_at(list(pieces), self.broken_at)
+        return GAVE_WAY if self.gave_way else ""
 
 
 class KvCache:
@@ -35,47 +63,94 @@ class KvCache:
         """Whether rejected tokens can be trimmed; once they could not, nothing is drafted."""
         self._backend = backend
         self._table = SequenceTable(n_slots)
+        self._cells = SharedCells()
+        self._forks = True
+
+    @property
+    def n_used(self) -> int:
+        """Cells that sequences hold, each counted once."""
+        return self._cells.n_used({one.slot: len(one.tokens) for one in self._table})
 
     @property
     def n_free(self) -> int:
-        """Cells that no sequence holds."""
-        return self._backend.n_ctx - self._table.n_cached()
+        """Cells that no sequence holds and no prompt under way still needs."""
+        return self._backend.n_ctx - self.n_used - self._n_promised()
 
-    def place(self, name: str, request: int, ids: list[int]) -> Placed:
-        """Take the sequence of a name for a prompt, keeping what the prompt shares with it.
+    # ── a generation ─────────────────────────────────────────────────────────────────────────────
 
-        The last token of the prompt is never reused: the first step decodes it for its logits.
+    def place(self, name: str, request: int, ids: list[int]) -> Placed | None:
+        """Take the sequence of a name for a prompt, keeping what the cache has of the prompt.
+
+        The sequence is busy from then on, until `release`. The last token of the prompt is never
+        reused: the first step decodes it for its logits.
+
+        Returns:
+            None if busy sequences leave no slot or no room for it now; try again when one ends.
 
         Raises:
-            EngineError: the prompt and a short reply do not fit.
+            EngineError: the prompt and a short reply do not fit, whoever makes room.
         """
-        sequence = self._table.take(name, request)
-        self._make_room(sequence, len(ids))
-        n_cached = len(sequence.tokens)
-        shared = sequence.common_prefix(ids)
-        broken_at = shared if shared < n_cached else -1
-        self.trim(sequence, min(shared, len(ids) - 1))
-        return Placed(sequence, len(sequence.tokens), broken_at)
-
-    def _make_room(self, sequence: Sequence, n_prompt: int) -> None:
-        needed = n_prompt + _MIN_REPLY
-        if needed > self._backend.n_ctx:
+        if len(ids) + _MIN_REPLY > self._backend.n_ctx:
             raise EngineError(
-                f"a prompt of {n_prompt} tokens does not fit a context of {self._backend.n_ctx}",
+                f"a prompt of {len(ids)} tokens does not fit a context of {self._backend.n_ctx}",
                 "choose a larger n_ctx, or name fewer or smaller files",
             )
-        for other in self._table.others(sequence):
-            if self.n_free + len(sequence.tokens) >= needed:
-                return
-            self.trim(other, 0)
+        known = self._table.find(name)
+        source, n_found = self._longest_cached(known, ids)
+        reading, n_coming = self._longest_coming(ids, n_found)
+        n_held = n_coming if reading else self._n_held_by_busy(source, n_found)
+        if not self._table.can_take(name) or not self._fits(len(ids) - n_held):
+            return None
+        sequence = self._table.take(name, request)
+        own = sequence.common_prefix(ids)
+        broken = known is not None and own < len(sequence.tokens)
+        gave_way = known is not None and not broken and sequence.n_lost > 0
+        if source is None or source is sequence:
+            self.trim(sequence, min(own, len(ids) - 1))
+        else:
+            self._fork(source, sequence, n_found)
+        sequence.begin(ids, reading, n_coming)
+        self.make_room(_MIN_REPLY)
+        return Placed(sequence, own if broken else -1, gave_way)
 
-    def make_room(self, sequence: Sequence, n_tokens: int) -> bool:
-        """Free cells of other sequences until `n_tokens` are free; False if that is not enough."""
-        for other in self._table.others(sequence):
-            if self.n_free >= n_tokens:
+    def may_read(self, sequence: Sequence) -> bool:
+        """Whether a busy sequence should go on reading its prompt.
+
+        It should not while another one reads a prefix that both prompts share; once that is read,
+        it is forked.
+        """
+        source = sequence.source
+        if source is None:
+            return True
+        if source.reads and len(source.tokens) < sequence.n_awaited:
+            return False
+        sequence.source = None
+        n_found = min(source.common_prefix(sequence.prompt), len(sequence.prompt) - 1)
+        if n_found > len(sequence.tokens):
+            self._fork(source, sequence, n_found)
+            sequence.n_reused = len(sequence.tokens)
+        return True
+
+    def make_room(self, n_tokens: int) -> bool:
+        """Free cells of idle sequences until `n_tokens` are free; False if that is not enough."""
+        missing = n_tokens - self.n_free
+        idle = sorted((one for one in self._table if not one.busy), key=lambda one: one.last_used)
+        for sequence in idle:
+            if missing <= 0:
                 break
-            self.trim(other, 0)
-        return self.n_free >= n_tokens
+            lengths = {one.slot: len(one.tokens) for one in self._table}
+            n_gone = min(missing, self._cells.n_exclusive(sequence.slot, lengths))
+            if n_gone > 0:
+                self._give_way(sequence, len(sequence.tokens) - n_gone)
+                missing = n_tokens - self.n_free
+        return missing <= 0
+
+    def release(self, sequence: Sequence) -> None:
+        """The generation ended: keep the committed tokens, and give way when asked to."""
+        sequence.end()
+        self.trim(sequence, len(sequence.tokens))
+
+    # ── cells ────────────────────────────────────────────────────────────────────────────────────
 
     def trim(self, sequence: Sequence, n_keep: int) -> None:
         """Roll a sequence back to its first `n_keep` tokens.
@@ -86,13 +161,10 @@ class KvCache:
         Raises:
             EngineError: a sequence cannot even be cleared.
         """
-        if self._backend.trim(sequence.slot, n_keep):
-            del sequence.tokens[n_keep:]
+        if self._trimmed(sequence, n_keep):
             return
         keep = sequence.tokens[:n_keep]
-        sequence.tokens.clear()
-        if not self._backend.trim(sequence.slot, 0):
-            raise EngineError("the cache of a sequence cannot be cleared")
+        self._empty(sequence)
         self.rollback = False
         for start in range(0, n_keep, self._backend.n_batch):
             part = keep[start : start + self._backend.n_batch]
@@ -103,3 +175,71 @@ class KvCache:
         """Drop every sequence; the prompts are read again."""
         for slot in self._table.clear():
             self._backend.trim(slot, 0)
+        self._cells.clear()
+
+    def _trimmed(self, sequence: Sequence, n_keep: int) -> bool:
+        if not self._backend.trim(sequence.slot, n_keep):
+            return False
+        del sequence.tokens[n_keep:]
+        self._cells.trim(sequence.slot, n_keep)
+        return True
+
+    def _empty(self, sequence: Sequence) -> None:
+        if not self._trimmed(sequence, 0):
+            raise EngineError("the cache of a sequence cannot be cleared")
+
+    def _give_way(self, sequence: Sequence, n_keep: int) -> None:
+        """Drop the tail of an idle sequence, or all of it where that cannot be done."""
+        n_before = len(sequence.tokens)
+        if not self._trimmed(sequence, n_keep):
+            self._empty(sequence)
+        sequence.n_lost += n_before - len(sequence.tokens)
+
+    def _fork(self, source: Sequence, sequence: Sequence, n_tokens: int) -> None:
+        """Let a sequence begin anew with the first tokens of another one."""
+        self._empty(sequence)
+        # Once the memory could not be forked, it is not tried again: what was there is lost by it.
+        self._forks = self._backend.share(source.slot, [sequence.slot], n_tokens)
+        if self._forks:
+            self._cells.fork(source.slot, sequence.slot, n_tokens)
+            sequence.tokens += source.tokens[:n_tokens]
+
+    # ── room ─────────────────────────────────────────────────────────────────────────────────────
+
+    def _longest_cached(
+        self, known: Sequence | None, ids: list[int]
+    ) -> tuple[Sequence | None, int]:
+        """Which sequence has most of a prompt, and how much: its own one, if no other has more."""
+        source, n_found = known, known.common_prefix(ids) if known is not None else 0
+        for other in self._table if self._forks else ():
+            n_other = other.common_prefix(ids)
+            if n_other > n_found:
+                source, n_found = other, n_other
+        return source, min(n_found, len(ids) - 1)
+
+    def _longest_coming(self, ids: list[int], n_found: int) -> tuple[Sequence | None, int]:
+        """Which sequence is about to read more of a prompt than is there, and how much of it."""
+        reading, n_coming = None, 0
+        for other in self._table if self._forks else ():
+            if other.reads:
+                n_other = min(n_common(other.prompt, ids), len(other.prompt) - 1, len(ids) - 1)
+                if n_other >= max(n_coming, n_found) + _WORTH_WAITING:
+                    reading, n_coming = other, n_other
+        return reading, n_coming
+
+    def _n_held_by_busy(self, source: Sequence | None, n_found: int) -> int:
+        """Of the prefix that is found, the cells that are there whoever makes room."""
+        if source is None or source.busy:
+            return n_found
+        shared = (self._cells.shared(source.slot, one.slot) for one in self._table if one.busy)
+        return min(n_found, max(shared, default=0))
+
+    def _fits(self, n_new: int) -> bool:
+        """Whether so many cells and a short reply fit once every idle sequence has made room."""
+        busy = {one.slot: len(one.tokens) for one in self._table if one.busy}
+        n_left = self._backend.n_ctx - self._cells.n_used(busy) - self._n_promised()
+        return n_left >= n_new + _MIN_REPLY
+
+    def _n_promised(self) -> int:
+        """Cells that the unread parts of prompts under way will take."""
+        return sum(one.n_unread for one in self._table)

@@ -129,10 +129,14 @@ class ForcedBackend:
         self._n_cached[slot] = min(n_keep, self._n_cached.get(slot, 0))
         return True
 
-    def share(self, slot: int, others: Sequence[int]) -> None:
-        """Copy the length of a sequence to others."""
+    def share(self, slot: int, others: Sequence[int], n_tokens: int = -1) -> bool:
+        """Copy the length of a sequence to others, where the recorded target could."""
+        if n_tokens >= 0 and not self.trimmable:
+            return False
+        n_cached = self._n_cached.get(slot, 0)
         for other in others:
-            self._n_cached[other] = self._n_cached.get(slot, 0)
+            self._n_cached[other] = min(n_cached, n_tokens) if n_tokens >= 0 else n_cached
+        return True
 
     def time_pass(self, ids: Sequence[int], pos: int, slots: Sequence[int]) -> float:
         """No time at all; see `Backend.time_pass`."""

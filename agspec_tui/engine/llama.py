@@ -238,10 +238,16 @@ class LlamaBackend(LlamaTokenizer):
         llama_cpp.llama_synchronize(self._context)
         return (clock() - started) / (1 if self._on_gpu else self.n_threads)
 
-    def share(self, slot: int, others: Sequence[int]) -> None:
+    def share(self, slot: int, others: Sequence[int], n_tokens: int = -1) -> bool:
         """Share the cells of a sequence with others; see `Backend.share`."""
         for other in others:
+            # A recurrent state is copied whole whatever the bounds; trimming it tells.
             llama_cpp.llama_memory_seq_cp(self._memory, slot, other, -1, -1)
+            if n_tokens >= 0 and not self.trim(other, n_tokens):
+                for emptied in others:
+                    self.trim(emptied, 0)
+                return False
+        return True
 
     def trim(self, slot: int, n_keep: int) -> bool:
         """Drop the tail of a sequence; see `Backend.trim`."""

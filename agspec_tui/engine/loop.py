@@ -16,11 +16,12 @@ from agspec_tui.commands import Generate
 from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Drafter, Match, Piece
 from agspec_tui.engine.cache import KvCache
 from agspec_tui.engine.evidence import evidence_of
-from agspec_tui.engine.prompt import PromptBuilder, piece_at
+from agspec_tui.engine.prompt import PromptBuilder
 from agspec_tui.engine.reply import Reply
 from agspec_tui.engine.sequence import Sequence
 from agspec_tui.engine.source_lines import SourceLines
 from agspec_tui.engine.types import Backend, Cancelled, Chooser, NoWatch, Watch
+from agspec_tui.errors import EngineError
 from agspec_tui.events import EngineEvent, GenerationFinished, PrefillProgressed, StepCommitted
 from agspec_tui.policy.types import Budget, Outcome, Policy
 
@@ -90,7 +91,9 @@ class Decoder:
         pieces = self.pieces(command) if pieces is None else pieces
         ids = [token for piece in pieces for token in piece.ids]
         placed = self._cache.place(command.sequence, command.request, ids)
-        sequence, n_reused, broken_at = placed.sequence, placed.n_reused, placed.broken_at
+        if placed is None:
+            raise EngineError("every sequence is busy", "wait until a reply has ended")
+        sequence, n_reused = placed.sequence, placed.n_reused
         reply = Reply(self._backend, command.max_tokens, command.stop)
         started = time.perf_counter()
         read = started
@@ -111,7 +114,7 @@ class Decoder:
         finally:
             # Whatever happened, the cache must hold the committed tokens and nothing else.
             self._backend.abort(on=False)
-            self._cache.trim(sequence, len(sequence.tokens))
+            self._cache.release(sequence)
         ended = time.perf_counter()
         if read == started:  # cancelled in prefill
             read = ended
@@ -122,7 +125,7 @@ class Decoder:
                 reply,
                 n_prompt=len(ids),
                 n_reused=n_reused,
-                broken_by="" if broken_at < 0 else piece_at(pieces, broken_at),
+                broken_by=placed.broken_by(pieces),
                 prefill_s=read - started,
                 decode_s=ended - read,
             )
@@ -222,7 +225,7 @@ class Decoder:
             self._learn(command.role, match, Outcome(len(draft.ids), n_accepted, censored))
             self.drafter.feed(taken)
         # One cell each for the newest token and the bonus token of a next step.
-        if not self._cache.make_room(sequence, 2):
+        if not self._cache.make_room(2):
             reply.end("context")
         self._emit(
             StepCommitted(

@@ -151,10 +151,12 @@ class ScriptedBackend(ScriptedTokenizer):
             cache += ids
         return self._wait(len(ids) * len(slots))
 
-    def share(self, slot: int, others: Sequence[int]) -> None:
+    def share(self, slot: int, others: Sequence[int], n_tokens: int = -1) -> bool:
         """Copy the cache of a sequence to others."""
+        cells = self._cache.get(slot, [])
         for other in others:
-            self._cache[other] = list(self._cache.get(slot, []))
+            self._cache[other] = cells[:n_tokens] if n_tokens >= 0 else list(cells)
+        return True
 
     def trim(self, slot: int, n_keep: int) -> bool:
         """Always possible."""

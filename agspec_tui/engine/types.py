@@ -99,8 +99,17 @@ class Backend(Tokenizer, Protocol):
         """Drop the cache of a sequence from position `n_keep` on; False if it cannot be done."""
         ...
 
-    def share(self, slot: int, others: Sequence[int]) -> None:
-        """Let other sequences, which are empty, begin with the whole cache of `slot`."""
+    def share(self, slot: int, others: Sequence[int], n_tokens: int = -1) -> bool:
+        """Let other sequences, which are empty, begin with the cells of `slot`.
+
+        Args:
+            slot: the sequence that has them.
+            others: the sequences that get them.
+            n_tokens: how many tokens, from the first one on; −1 for all of them.
+
+        Returns:
+            False if the memory cannot be shared up to a token; the others are empty then.
+        """
         ...
 
     def time_pass(self, ids: Sequence[int], pos: int, slots: Sequence[int]) -> float:

@@ -29,6 +29,8 @@ class NgramBackend:
         self.n_ctx, self.n_batch, self.n_vocab = n_ctx, n_batch, N_VOCAB
         self.n_threads, self.device, self.n_exact = 1, "n-gram", n_exact
         self.cache: dict[int, list[int]] = {}
+        self._cells: dict[int, list[int]] = {}  # numbers of the cells that hold these tokens
+        self._n_cells = 0
         self.n_decodes = 0
         self.abort_at = -1
         self._seed, self._can_trim, self._eog = seed, can_trim, eog
@@ -60,12 +62,23 @@ class NgramBackend:
         assert pos == len(cache), "positions must continue the cache"
         self.n_decodes += 1
         if self._aborted or self.n_decodes == self.abort_at:
-            cache += ids[: len(ids) // 2]  # an aborted decode leaves part of its tokens behind
+            # An aborted decode leaves part of its tokens behind.
+            self._add(slot, ids[: len(ids) // 2])
             raise Cancelled
-        cache += ids
-        assert sum(map(len, self.cache.values())) <= self.n_ctx
+        self._add(slot, ids)
+        assert self.n_used <= self.n_ctx
         rows = [self._row(cache[: len(cache) - n_logits + row + 1]) for row in range(n_logits)]
         return np.array(rows, dtype=np.float32).reshape(n_logits, N_VOCAB)
+
+    def _add(self, slot: int, ids: Sequence[int]) -> None:
+        self.cache[slot] += ids
+        self._cells.setdefault(slot, []).extend(range(self._n_cells, self._n_cells + len(ids)))
+        self._n_cells += len(ids)
+
+    @property
+    def n_used(self) -> int:
+        """Cells in use, those of several sequences counted once."""
+        return len({cell for cells in self._cells.values() for cell in cells})
 
     def _row(self, context: list[int]) -> list[float]:
         key = bytes([self._seed % 256, *context[-3:]])
@@ -76,6 +89,18 @@ class NgramBackend:
         if not self._can_trim and 0 < n_keep < len(cache):
             return False
         del cache[n_keep:]
+        del self._cells.setdefault(slot, [])[n_keep:]
+        return True
+
+    def share(self, slot: int, others: Sequence[int], n_tokens: int = -1) -> bool:
+        tokens, cells = self.cache.get(slot, []), self._cells.get(slot, [])
+        n_shared = n_tokens if n_tokens >= 0 else len(tokens)
+        assert n_shared <= len(tokens)
+        if not self._can_trim and n_shared < len(tokens):
+            return False
+        for other in others:
+            assert not self.cache.get(other)
+            self.cache[other], self._cells[other] = tokens[:n_shared], cells[:n_shared]
         return True
 
     def abort(self, *, on: bool) -> None:
