@@ -4,7 +4,11 @@
 goes from the screen (or the command line) to the session. All are frozen and JSON-total.
 """
 
+from typing import Literal
+
 import msgspec
+
+from agspec_tui.engine_events import CacheType
 
 
 class _Command(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=True):
@@ -44,8 +48,25 @@ class LoadModel(_Command, frozen=True, kw_only=True):
     """Most tokens in one decode."""
     n_threads: int = 0
     """Threads for decoding; 0 lets the engine choose the physical cores."""
+    n_threads_batch: int = 0
+    """Threads for reading prompts; 0 means as many as for decoding."""
     n_gpu_layers: int = -1
-    """Layers on the GPU; -1 means all that the build supports."""
+    """Layers on devices, the output layer included; -1 means all, 0 keeps all on the CPU."""
+    devices: tuple[str, ...] = ()
+    """Devices that may hold layers, as llama.cpp names them; none named: all GPUs and servers."""
+    split: Literal["layer", "row", "none"] = "layer"
+    """How several devices share a model: by layers, by rows, or not: only the first is used."""
+    rpc: tuple[str, ...] = ()
+    """llama.cpp RPC servers, each as `host:port`, whose devices are used too."""
+    flash_attention: Literal["auto", "on", "off"] = "auto"
+    """`auto` is off on the CPU, where it is inexact, and where a device does not support it."""
+    cache_type_k: CacheType = "f16"
+    """Type of the keys in the KV cache."""
+    cache_type_v: CacheType = "f16"
+    """Type of the values in the KV cache; a quantised one needs flash attention."""
+    n_snapshots: int = 6
+    """States kept of each sequence of a recurrent or hybrid model: the longest draft that can be
+    rejected there without reading accepted tokens again."""
     n_seq_max: int = 4
     """Sequences (roles) that may be alive at once."""
     record: str = ""

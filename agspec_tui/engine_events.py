@@ -1,6 +1,26 @@
 """What the engine process reports: the part of the event union that crosses the socket pair."""
 
+from typing import Literal
+
 import msgspec
+
+CacheType = Literal["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]
+"""Types of the KV cache, as llama.cpp names them."""
+
+
+class Device(msgspec.Struct, frozen=True, kw_only=True):
+    """Something llama.cpp can compute on."""
+
+    name: str
+    """Its name there, e.g. `CUDA0`."""
+    description: str
+    """Its maker's name for it; of a remote one, the address of its server."""
+    kind: str
+    """`cpu`, `gpu`, `igpu` (with the host's memory), `accelerator`, or `rpc` for a remote one."""
+    free_bytes: int
+    """Memory that is free on it; 0 if it does not say."""
+    total_bytes: int
+    """Memory it has; 0 if it does not say."""
 
 
 class EventRoot(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=True):
@@ -38,6 +58,13 @@ class ModelLoaded(EventRoot, frozen=True, kw_only=True):
     """True if rejected tokens can be trimmed from the cache; if not, drafting is off."""
     tokenizer: str = ""
     """Fingerprint of the vocabulary, hex; counts of drafts are tied to it."""
+    memory: str = ""
+    """Kind of memory, e.g. `attention`, `attention, a window of 512 tokens`, `hybrid, 6 snapshots`,
+    `recurrent, checkpoints`."""
+    no_rollback: str = ""
+    """Why rejected tokens cannot be dropped, so that drafting is off; empty if they can."""
+    servers: tuple[str, ...] = ()
+    """Addresses outside this process that the model's data goes to: RPC servers."""
 
 
 class PrefillProgressed(EventRoot, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from agspec_tui.cli.output import printable, table, write_json
 from agspec_tui.cli.over_traces import MovingLine, resolve_tokenizer, say_skipped
 from agspec_tui.config import corpora_dir
 from agspec_tui.drafting.corpus_file import CorpusHeader, open_corpus, write_corpus
-from agspec_tui.engine.llama import Vocabulary
+from agspec_tui.engine.llama_tokenizer import Vocabulary
 from agspec_tui.errors import DraftError, UsageError
 from agspec_tui.models.plan import in_units
 from agspec_tui.replay.collect import Collected, collect

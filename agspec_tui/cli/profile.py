@@ -11,7 +11,7 @@ from agspec_tui.cli.output import printable, table, write_json
 from agspec_tui.cli.over_traces import MovingLine, resolve_tokenizer, say_skipped
 from agspec_tui.config import profiles_dir, tokens_dir
 from agspec_tui.drafting.choose import NAMES, make_drafter
-from agspec_tui.engine.llama import Vocabulary
+from agspec_tui.engine.llama_tokenizer import Vocabulary
 from agspec_tui.errors import UsageError
 from agspec_tui.policy.cost import NAMES as COSTS
 from agspec_tui.policy.cost import shipped

@@ -11,7 +11,7 @@ import msgspec
 from agspec_tui.cli.output import printable, write_json
 from agspec_tui.cli.over_traces import MovingLine, resolve_tokenizer
 from agspec_tui.cli.replay_recordings import check_recordings
-from agspec_tui.engine.llama import Vocabulary
+from agspec_tui.engine.llama_tokenizer import Vocabulary
 from agspec_tui.errors import UsageError
 from agspec_tui.policy.profile_file import read_profile
 from agspec_tui.replay.chart import as_svg

@@ -8,7 +8,7 @@ import click
 
 from agspec_tui.cli.output import printable
 from agspec_tui.config import load
-from agspec_tui.engine.llama import Vocabulary
+from agspec_tui.engine.llama_tokenizer import Vocabulary
 from agspec_tui.engine.scripted import ScriptedTokenizer
 from agspec_tui.engine.types import Tokenizer
 from agspec_tui.models.resolve import resolve

@@ -59,8 +59,6 @@ class KvCache:
     """The cells of a backend, shared by all of its sequences."""
 
     def __init__(self, backend: Backend, n_slots: int) -> None:
-        self.rollback = True
-        """Whether rejected tokens can be trimmed; once they could not, nothing is drafted."""
         self._backend = backend
         self._table = SequenceTable(n_slots)
         self._cells = SharedCells()
@@ -70,6 +68,11 @@ class KvCache:
     def n_used(self) -> int:
         """Cells that sequences hold, each counted once."""
         return self._cells.n_used({one.slot: len(one.tokens) for one in self._table})
+
+    @property
+    def rollback(self) -> bool:
+        """Whether rejected tokens can be trimmed, as probed at load; if not, nothing is drafted."""
+        return self._backend.n_rollback > 0
 
     @property
     def n_free(self) -> int:
@@ -155,8 +158,8 @@ class KvCache:
     def trim(self, sequence: Sequence, n_keep: int) -> None:
         """Roll a sequence back to its first `n_keep` tokens.
 
-        Where the memory cannot be trimmed (recurrent, hybrid), the sequence is read again from its
-        committed tokens and drafting is off from then on.
+        Where the memory cannot be wound back so far (recurrent, hybrid), the sequence is read again
+        from its committed tokens.
 
         Raises:
             EngineError: a sequence cannot even be cleared.
@@ -165,7 +168,6 @@ class KvCache:
             return
         keep = sequence.tokens[:n_keep]
         self._empty(sequence)
-        self.rollback = False
         for start in range(0, n_keep, self._backend.n_batch):
             part = keep[start : start + self._backend.n_batch]
             self._backend.decode(part, start, sequence.slot, 0)

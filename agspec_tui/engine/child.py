@@ -231,6 +231,9 @@ class EngineProcess:
                 n_exact=backend.n_exact,
                 rollback=self._decoder.rollback,
                 tokenizer=backend.fingerprint().hex(),
+                memory=backend.memory,
+                no_rollback=backend.no_rollback,
+                servers=command.rpc,
             )
         )
 

@@ -33,6 +33,7 @@ class ForcedBackend:
         self.n_vocab = recorded.n_vocab
         self.n_exact = recorded.n_exact
         self.n_threads = 1
+        self.memory, self.no_rollback = "recording", ""
         self.device = "recording"
         self.trimmable = True
         """Whether the cache can be trimmed, as the recorded one could at this place."""
@@ -43,6 +44,11 @@ class ForcedBackend:
         self._choices: Sequence[int] = ()
         self._most_cached: int | None = None
         self._fault = ""
+
+    @property
+    def n_rollback(self) -> int:
+        """As many tokens as there are, where the recorded target could drop them."""
+        return self.n_ctx if self.trimmable else 0
 
     def speak(
         self, choices: Sequence[int], *, most_cached: int | None = None, fault: str = ""

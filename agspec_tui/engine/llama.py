@@ -6,108 +6,26 @@ contents with special tokens on.
 """
 
 import ctypes
-import hashlib
-import os
-import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import llama_cpp
 import msgspec
 import numpy as np
 import numpy.typing as npt
-import psutil
 
 from agspec_tui.commands import LoadModel
 from agspec_tui.engine.chat_template import render_chatml, split_scaffold
-from agspec_tui.engine.probe import probe_exact
-from agspec_tui.engine.types import Cancelled, Chooser, Ids, Logits
+from agspec_tui.engine.llama_context import load_model, log_warnings, make_context, place
+from agspec_tui.engine.llama_rollback import Rollback
+from agspec_tui.engine.llama_tokenizer import LlamaTokenizer
+from agspec_tui.engine.probe import probe_exact, probe_rollback
+from agspec_tui.engine.types import Cancelled, Chooser, Logits
 from agspec_tui.engine.verify import CancelFlag, GreedyChooser, argmax
-from agspec_tui.errors import EngineError, ModelError
+from agspec_tui.errors import EngineError
 
 _NO_SLOT, _ABORTED = 1, 2  # results of llama_decode
-_LOG_WARN, _LOG_ERROR = 3, 4  # ggml_log_level
 _TEMPLATE_BUFFER = 1 << 20
-_DAMAGED = "the file may be damaged, or made for a newer llama.cpp"
-
-
-class LlamaTokenizer:
-    """The tokenizer of a loaded model."""
-
-    _vocab: object
-    n_vocab: int
-
-    def tokenize(self, text: str, *, special: bool) -> Ids:
-        """Token ids; see `Backend.tokenize`."""
-        data = text.encode("utf-8", "surrogatepass")
-        ids = np.empty(len(data) + 8, dtype=np.int32)
-        pointer = ids.ctypes.data_as(ctypes.POINTER(llama_cpp.llama_token))
-        n = llama_cpp.llama_tokenize(
-            self._vocab, data, len(data), pointer, len(ids), False, special
-        )
-        if n < 0:
-            raise EngineError(f"a text of {len(data)} bytes could not be tokenised")
-        return ids[:n].copy()
-
-    def detokenize(self, ids: Sequence[int]) -> bytes:
-        """Bytes; see `Backend.detokenize`."""
-        buffer = ctypes.create_string_buffer(256)
-        parts = []
-        for token in ids:
-            n = llama_cpp.llama_token_to_piece(self._vocab, token, buffer, 256, 0, False)
-            if n < 0:  # longer than the buffer: −n bytes are needed
-                buffer = ctypes.create_string_buffer(-n)
-                n = llama_cpp.llama_token_to_piece(self._vocab, token, buffer, -n, 0, False)
-            parts.append(buffer.raw[: max(n, 0)])
-        return b"".join(parts)
-
-    def is_eog(self, token: int) -> bool:
-        """Whether the token ends the generation."""
-        return bool(llama_cpp.llama_vocab_is_eog(self._vocab, token))
-
-    def fingerprint(self) -> bytes:
-        """A hash of the vocabulary: kind, and text, attributes and score of every token.
-
-        Files with the same tokenizer agree whatever their weights. Takes some tenths of a second.
-        """
-        vocab = self._vocab
-        digest = hashlib.blake2b(digest_size=32)
-        digest.update(b"%d %d" % (llama_cpp.llama_vocab_type(vocab), self.n_vocab))
-        for token in range(self.n_vocab):
-            text = llama_cpp.llama_vocab_get_text(vocab, token) or b""
-            attributes = llama_cpp.llama_vocab_get_attr(vocab, token)
-            score = llama_cpp.llama_vocab_get_score(vocab, token)
-            digest.update(b"\n%d %d %r " % (len(text), attributes, score))
-            digest.update(text)
-        return digest.digest()
-
-
-class Vocabulary(LlamaTokenizer):
-    """A tokenizer read from a GGUF without its weights. Says nothing on any stream."""
-
-    def __init__(self, path: Path) -> None:
-        """Read it: a fraction of a second, some tens of megabytes.
-
-        Raises:
-            ModelError: the file cannot be read, or holds no tokenizer.
-        """
-        llama_cpp.llama_log_set(_silent_callback, ctypes.c_void_p(0))
-        llama_cpp.llama_backend_init()
-        params = llama_cpp.llama_model_default_params()
-        params.vocab_only = True
-        self._model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
-        if not self._model:
-            raise ModelError(f"the tokenizer of {path} could not be read", _DAMAGED)
-        self._vocab = llama_cpp.llama_model_get_vocab(self._model)
-        self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(self._vocab))
-        if llama_cpp.llama_vocab_type(self._vocab) == llama_cpp.LLAMA_VOCAB_TYPE_NONE:
-            self.close()
-            raise ModelError(f"{path} holds no tokenizer", "name a language model")
-
-    def close(self) -> None:
-        """Free it; it must not be used any more."""
-        llama_cpp.llama_model_free(self._model)
 
 
 class LlamaBackend(LlamaTokenizer):
@@ -125,20 +43,25 @@ class LlamaBackend(LlamaTokenizer):
         Raises:
             EngineError: the file cannot be loaded, or the context does not fit into memory.
         """
-        llama_cpp.llama_log_set(_log_callback, ctypes.c_void_p(0))
+        log_warnings()
         llama_cpp.llama_backend_init()
         self._flag: CancelFlag = beside._flag if beside else CancelFlag()
-        on_gpu = bool(llama_cpp.llama_supports_gpu_offload()) and load.n_gpu_layers != 0
-        self._on_gpu = on_gpu
-        self.n_threads = load.n_threads or _default_threads()
-        self.device = "GPU" if on_gpu else f"CPU, {self.n_threads} threads"
-        self._model = _load_model(load, on_gpu=on_gpu)
+        placement = place(load)
+        self._on_cpu = placement.on_cpu
+        self.n_threads = placement.n_threads
+        self._model = load_model(load, placement)
+        n_layers = int(llama_cpp.llama_model_n_layer(self._model)) + 1
+        self.device = placement.label(n_layers)
         self._vocab = llama_cpp.llama_model_get_vocab(self._model)
         if beside:
             n_trained = int(llama_cpp.llama_model_n_ctx_train(self._model))
             load = msgspec.structs.replace(load, n_ctx=min(load.n_ctx, n_trained or load.n_ctx))
-        self._context = self._make_context(load, on_gpu=on_gpu)
-        self._memory = llama_cpp.llama_get_memory(self._context)
+        try:
+            self._context = make_context(self._model, load, placement, self._flag)
+        except EngineError:
+            llama_cpp.llama_model_free(self._model)
+            raise
+        self._rollback = Rollback(self._model, self._context, self._read)
         self.n_ctx = int(llama_cpp.llama_n_ctx(self._context))
         self.n_batch = load.n_batch
         self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(self._vocab))
@@ -150,32 +73,10 @@ class LlamaBackend(LlamaTokenizer):
         self._flags = _view(self._batch.logits, load.n_batch)
         _view(self._batch.n_seq_id, load.n_batch)[:] = 1
         self._slot = -1
-        self.n_exact = 0 if on_gpu or beside else probe_exact(self)
-
-    def _make_context(self, load: LoadModel, *, on_gpu: bool) -> object:
-        params = llama_cpp.llama_context_default_params()
-        params.n_ctx = load.n_ctx
-        params.n_batch = params.n_ubatch = load.n_batch
-        params.n_seq_max = load.n_seq_max
-        params.kv_unified = True  # roles share the context instead of owning a fixed part of it
-        params.n_threads = params.n_threads_batch = self.n_threads
-        # On the CPU, flash attention sums in an order that depends on the number of tokens.
-        params.flash_attn_type = (
-            llama_cpp.LLAMA_FLASH_ATTN_TYPE_AUTO
-            if on_gpu
-            else llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
-        )
-        params.abort_callback = ctypes.cast(
-            self._flag.callback_address, llama_cpp.ggml_abort_callback
-        )
-        params.abort_callback_data = self._flag.data_address
-        context = llama_cpp.llama_init_from_model(self._model, params)
-        if not context:
-            raise EngineError(
-                f"a context of {load.n_ctx} tokens could not be made",
-                "it needs more memory than there is; choose a smaller n_ctx",
-            )
-        return context
+        self.memory = self._rollback.kind
+        self.n_exact = 0 if beside or not self._on_cpu else probe_exact(self)
+        self.no_rollback = "" if beside else probe_rollback(self)
+        self.n_rollback = 0 if self.no_rollback else self._rollback.n_snapshots or self.n_ctx
 
     def scaffold(self, roles: Sequence[str]) -> list[str]:
         """Scaffold of the GGUF's own chat template; see `Backend.scaffold`."""
@@ -196,6 +97,7 @@ class LlamaBackend(LlamaTokenizer):
     def decode(self, ids: Sequence[int], pos: int, slot: int, n_logits: int) -> Logits:
         """Run the target; see `Backend.decode`."""
         n = len(ids)
+        self._rollback.passing(ids, pos, slot, n_logits)
         if slot != self._slot:
             for index in range(self.n_batch):
                 self._batch.seq_id[index][0] = slot
@@ -211,18 +113,25 @@ class LlamaBackend(LlamaTokenizer):
         rows = llama_cpp.llama_get_logits(self._context)
         return np.ctypeslib.as_array(rows, shape=(n_logits, self.n_vocab))
 
+    def _read(self, ids: Sequence[int], pos: int, slot: int) -> None:
+        self.decode(ids, pos, slot, 0)
+
     def _run(self) -> None:
         result = llama_cpp.llama_decode(self._context, self._batch)
+        self._rollback.passed(failed=result != 0)
+        if result == 0:
+            return
         if result == _ABORTED:
             raise Cancelled
         if result == _NO_SLOT:
             raise EngineError("the context is full", "choose a larger n_ctx or a shorter prompt")
-        if result != 0:
-            raise EngineError(f"the target could not be run (llama_decode gave {result})")
+        raise EngineError(f"the target could not be run (llama_decode gave {result})")
 
     def time_pass(self, ids: Sequence[int], pos: int, slots: Sequence[int]) -> float:
         """Seconds of one pass over several sequences; see `Backend.time_pass`."""
         n = len(ids) * len(slots)
+        for slot in slots:
+            self._rollback.passing(ids, pos, slot, len(ids), whole=True)
         self._batch.n_tokens = n
         self._tokens[:n] = np.tile(ids, len(slots))
         self._positions[:n] = np.tile(np.arange(pos, pos + len(ids)), len(slots))
@@ -232,26 +141,19 @@ class LlamaBackend(LlamaTokenizer):
         self._slot = -1
         # On a CPU, processor time: beside other programs a pass takes two or three times as long,
         # a single one more so than a large one, but its threads work no longer than ever.
-        clock = time.perf_counter if self._on_gpu else time.process_time
+        clock = time.process_time if self._on_cpu else time.perf_counter
         started = clock()
         self._run()
         llama_cpp.llama_synchronize(self._context)
-        return (clock() - started) / (1 if self._on_gpu else self.n_threads)
+        return (clock() - started) / (self.n_threads if self._on_cpu else 1)
 
     def share(self, slot: int, others: Sequence[int], n_tokens: int = -1) -> bool:
         """Share the cells of a sequence with others; see `Backend.share`."""
-        for other in others:
-            # A recurrent state is copied whole whatever the bounds; trimming it tells.
-            llama_cpp.llama_memory_seq_cp(self._memory, slot, other, -1, -1)
-            if n_tokens >= 0 and not self.trim(other, n_tokens):
-                for emptied in others:
-                    self.trim(emptied, 0)
-                return False
-        return True
+        return self._rollback.share(slot, others, n_tokens)
 
     def trim(self, slot: int, n_keep: int) -> bool:
         """Drop the tail of a sequence; see `Backend.trim`."""
-        return bool(llama_cpp.llama_memory_seq_rm(self._memory, slot, n_keep, -1))
+        return self._rollback.trim(slot, n_keep)
 
     def chooser(self, grammar: str) -> Chooser:
         """Greedy choice, under a grammar if one is given."""
@@ -326,40 +228,6 @@ class GrammarChooser:
         """Free the sampler."""
         if getattr(self, "_sampler", None):
             llama_cpp.llama_sampler_free(self._sampler)
-
-
-def _log_warnings(level: int, text: bytes, _: object) -> None:
-    """Keep warnings and errors of the library; its chatter would fill the log with tensors."""
-    if level in (_LOG_WARN, _LOG_ERROR):
-        sys.stderr.write(text.decode("utf-8", "replace"))
-
-
-def _log_nothing(level: int, text: bytes, _: object) -> None:
-    """What a vocabulary says while it is read would stand in the middle of a command's output."""
-
-
-_log_callback = llama_cpp.llama_log_callback(_log_warnings)  # the library keeps the pointer
-_silent_callback = llama_cpp.llama_log_callback(_log_nothing)
-
-
-def _load_model(load: LoadModel, *, on_gpu: bool) -> object:
-    params = llama_cpp.llama_model_default_params()
-    params.n_gpu_layers = (999 if load.n_gpu_layers < 0 else load.n_gpu_layers) if on_gpu else 0
-    # Repacked weights change the order of sums with the number of tokens, and the AMX buffer type
-    # ends the process on machines that report AMX without granting it.
-    params.use_extra_bufts = on_gpu
-    model = llama_cpp.llama_model_load_from_file(os.fsencode(Path(load.path)), params)
-    if not model:
-        raise EngineError(
-            f"{load.path} could not be loaded as a model", f"{_DAMAGED}; see the engine's log"
-        )
-    return model
-
-
-def _default_threads() -> int:
-    """Physical cores: a second thread on a core slows decoding down."""
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(1, min(psutil.cpu_count(logical=False) or 1, allowed or 1))
 
 
 def _view(pointer: object, n: int) -> npt.NDArray[np.generic]:

@@ -269,7 +269,7 @@ class Decoder:
         # One place each for the newest token and the bonus token.
         n_free = self._cache.n_free - 2
         largest = self._backend.n_exact or self._backend.n_batch
-        return max(0, min(n_free, reply.n_left - 1, largest - 1))
+        return max(0, min(n_free, reply.n_left - 1, largest - 1, self._backend.n_rollback))
 
     def _propose(self, command: Generate, room: int) -> tuple[Match, Budget, Draft]:
         if not command.drafting:

@@ -91,6 +91,8 @@ class ScriptedBackend(ScriptedTokenizer):
         self.n_threads = 1
         self.n_exact = load.n_batch
         self.device = "script"
+        self.n_rollback = load.n_ctx
+        self.memory, self.no_rollback = "script", ""
         self._cache: dict[int, list[int]] = {}
         self._n_said = 0
         self._reply: list[int] = []

@@ -73,6 +73,18 @@ class Backend(Tokenizer, Protocol):
     n_exact: int
     """Most tokens in one decode whose logits are bit for bit those of one-by-one decoding, as
     probed at load; drafts stay below it. 0 means that no such size was found."""
+    no_rollback: str
+    """Why none can be dropped, in words; empty if some can."""
+    memory: str
+    """Kind of memory, for the screen."""
+
+    @property
+    def n_rollback(self) -> int:
+        """Most tokens that `trim` can drop of the last pass over a sequence, as probed at load.
+
+        Drafts are no longer. 0 means that none can be dropped.
+        """
+        ...
 
     def scaffold(self, roles: Sequence[str]) -> list[str]:
         """Texts of the chat template around the contents of messages with these roles.
@@ -96,7 +108,10 @@ class Backend(Tokenizer, Protocol):
         ...
 
     def trim(self, slot: int, n_keep: int) -> bool:
-        """Drop the cache of a sequence from position `n_keep` on; False if it cannot be done."""
+        """Drop the cache of a sequence from position `n_keep` on; False if it cannot be done.
+
+        Where the memory is a recurrent state, it may run the target over accepted tokens.
+        """
         ...
 
     def share(self, slot: int, others: Sequence[int], n_tokens: int = -1) -> bool:

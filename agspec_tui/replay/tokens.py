@@ -23,7 +23,7 @@ from agspec_tui.replay.traces import TraceCall, TraceSession
 
 
 class Tokenizer(Protocol):
-    """What tokenises, e.g. `engine.llama.Vocabulary`."""
+    """What tokenises, e.g. `engine.llama_tokenizer.Vocabulary`."""
 
     n_vocab: int
     """Size of its vocabulary."""

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agspec_tui import _native
-from agspec_tui.engine.llama import Vocabulary
+from agspec_tui.engine.llama_tokenizer import Vocabulary
 from agspec_tui.models.resolve import resolve
 from agspec_tui.replay.traces import read_all
 

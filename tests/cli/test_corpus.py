@@ -13,7 +13,7 @@ from agspec_tui.cli.main import cli, run
 from agspec_tui.config import corpora_dir
 from agspec_tui.drafting.corpus_file import open_corpus
 from agspec_tui.drafting.global_corpus import open_global
-from agspec_tui.engine.llama import Vocabulary
+from agspec_tui.engine.llama_tokenizer import Vocabulary
 
 EVENTS = Path(__file__).resolve().parents[1] / "data" / "events"
 TEXT = "def total(prices):\n    return sum(price.net for price in prices)\n"

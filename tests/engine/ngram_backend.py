@@ -28,6 +28,8 @@ class NgramBackend:
     ) -> None:
         self.n_ctx, self.n_batch, self.n_vocab = n_ctx, n_batch, N_VOCAB
         self.n_threads, self.device, self.n_exact = 1, "n-gram", n_exact
+        self.n_rollback = n_ctx if can_trim else 0
+        self.memory, self.no_rollback = "n-gram", "" if can_trim else "it cannot be wound back"
         self.cache: dict[int, list[int]] = {}
         self._cells: dict[int, list[int]] = {}  # numbers of the cells that hold these tokens
         self._n_cells = 0

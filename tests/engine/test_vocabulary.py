@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from agspec_tui.commands import LoadModel
-from agspec_tui.engine.llama import LlamaBackend, Vocabulary
+from agspec_tui.engine.llama import LlamaBackend
+from agspec_tui.engine.llama_tokenizer import Vocabulary
 from agspec_tui.engine.scripted import ScriptedBackend
 from agspec_tui.errors import ModelError
 

@@ -12,7 +12,7 @@ from tests.house.sources import ROOT, files, nodes, package_python, text
 FENCES = {
     "textual": ("agspec_tui/tui/",),
     "rich": ("agspec_tui/tui/",),
-    "llama_cpp": ("agspec_tui/engine/llama.py", "agspec_tui/engine/llama_draft_model.py"),
+    "llama_cpp": ("agspec_tui/engine/llama",),
     "huggingface_hub": ("agspec_tui/models/",),
     "agspec_tui._native": ("agspec_tui/drafting/", "agspec_tui/engine/verify.py"),
 }

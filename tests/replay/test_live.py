@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from agspec_tui.commands import LoadModel, Message
-from agspec_tui.engine.llama import Vocabulary
+from agspec_tui.engine.llama_tokenizer import Vocabulary
 from agspec_tui.engine.scripted import ScriptedTokenizer
 from agspec_tui.errors import EngineError
 from agspec_tui.events import DocumentIndexed, StepCommitted

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from agspec_tui.drafting.choose import NAMES
-from agspec_tui.engine.llama import Vocabulary
+from agspec_tui.engine.llama_tokenizer import Vocabulary
 from agspec_tui.errors import UsageError
 from agspec_tui.policy.cost import shipped
 from agspec_tui.replay.plan import ReplayPlan, parse_policies
