@@ -71,6 +71,9 @@ class LoadModel(_Command, frozen=True, kw_only=True):
     """Sequences (roles) that may be alive at once."""
     record: str = ""
     """File to which everything is added that the engine is asked and answers; empty for none."""
+    spoken: tuple[int, ...] = ()
+    """Generations, counted from 0, that earlier engines of this client have brought to an end; a
+    scripted target says its other replies."""
 
 
 class ConfigureDrafting(_Command, frozen=True, kw_only=True):
@@ -129,6 +132,9 @@ class Generate(_Command, frozen=True, kw_only=True):
     """GBNF that constrains the reply; empty for none."""
     drafting: bool = True
     """False decodes plainly whatever drafter is configured."""
+    said: tuple[int, ...] = ()
+    """Ids of the reply that an engine committed before it died. They are read behind the prompt
+    and the reply goes on from there; events and `max_tokens` cover what follows them."""
 
 
 class Cancel(_Command, frozen=True, kw_only=True):
@@ -181,6 +187,13 @@ class Calibrate(_Command, frozen=True, kw_only=True):
     """Seconds after which no further pass is begun, once two sizes have been measured."""
 
 
+class Ping(_Command, frozen=True, kw_only=True):
+    """Ask for a sign of life. Answered by `Pong`, whatever the engine is doing."""
+
+    number: int
+    """Number that the answer carries."""
+
+
 class Shutdown(_Command, frozen=True, kw_only=True):
     """End the engine process."""
 
@@ -194,6 +207,7 @@ EngineCommand = (
     | ForgetDocument
     | ResetSession
     | Calibrate
+    | Ping
     | Shutdown
 )
 

@@ -226,6 +226,17 @@ class EngineRestarted(EventRoot, frozen=True, kw_only=True):
     """How often that has happened in this session."""
 
 
+class Pong(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag=True):
+    """The engine process lives. It goes no further than to what watches over the process."""
+
+    number: int
+    """Number of the ping."""
+    n_beats: int
+    """Signs of progress so far: passes, events, commands. Only whether it changed matters."""
+    idle_s: float
+    """Seconds since the last of them: what the present pass has taken so far."""
+
+
 EngineEvent = (
     ModelLoaded
     | PrefillProgressed

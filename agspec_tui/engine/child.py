@@ -18,7 +18,6 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import msgspec
 import psutil
 
 from agspec_tui.commands import (
@@ -30,15 +29,17 @@ from agspec_tui.commands import (
     Generate,
     IndexDocument,
     LoadModel,
+    Ping,
     ResetSession,
     Shutdown,
 )
 from agspec_tui.drafting.choose import require_drafter
-from agspec_tui.engine import wire
+from agspec_tui.engine import lifeline, wire
 from agspec_tui.engine.calibrate import measure
 from agspec_tui.engine.choose_drafter import DrafterMaker, reconfigure
 from agspec_tui.engine.indexing import Hold, IndexingThread
 from agspec_tui.engine.loop import Decoder
+from agspec_tui.engine.pulse import Pulse
 from agspec_tui.engine.recording import (
     RecordedCacheDrop,
     RecordedDocument,
@@ -50,6 +51,7 @@ from agspec_tui.engine.recording import (
 )
 from agspec_tui.engine.scripted import SCHEME, ScriptedBackend
 from agspec_tui.engine.types import Backend, Cancelled, Ids
+from agspec_tui.engine_events import Pong
 from agspec_tui.errors import AgspecError, EngineError
 from agspec_tui.events import (
     DocumentIndexed,
@@ -62,6 +64,8 @@ from agspec_tui.policy.choose import make_policy
 
 _OOM_SCORE = "500"
 _SPARE_BYTES = 2 << 30
+_END_S = 1.0
+"""Seconds that a command has to end once nobody listens any more."""
 
 
 class EngineProcess:
@@ -73,7 +77,9 @@ class EngineProcess:
         self._commands = queue.SimpleQueue()
         self._indexing = IndexingThread(self._serve)
         self._events: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._pulse = Pulse()
         self._cancelled: set[int] = set()
+        self._has_ended = threading.Event()
         self._running = 0
         self._backend: Backend | None = None
         self._decoder: Decoder | None = None
@@ -96,25 +102,33 @@ class EngineProcess:
                 self._serve(command)
         self._events.put(None)
         writer.join(timeout=1.0)
+        self._has_ended.set()
 
     # ── threads ──────────────────────────────────────────────────────────────────────────────────
 
     def _read(self) -> None:
         reader = wire.FrameReader()
-        with contextlib.suppress(OSError, wire.OutOfStep):
+        code = 0
+        try:
             while chunk := self._connection.recv(1 << 16):
                 for body in reader.push(chunk):
                     self._accept(body)
+        except OSError:
+            pass
+        except wire.OutOfStep:
+            code = lifeline.OUT_OF_STEP
         # The other side is gone: stop a decode that is under way, then the main loop.
         self._cancelled.add(self._running)
         if self._backend is not None:
             self._backend.abort(on=True)
         self._commands.put(None)
+        if code or not self._has_ended.wait(_END_S):
+            os._exit(code)  # in the midst of a load, perhaps: nobody is left to tell
 
     def _accept(self, body: bytes) -> None:
         try:
-            command = wire.command_decoder.decode(body)
-        except msgspec.DecodeError as error:
+            command = wire.decode_command(body)
+        except wire.Malformed as error:
             self._emit(RequestRefused(request=0, message=f"unknown command: {error}", hint=""))
             return
         match command:
@@ -124,6 +138,8 @@ class EngineProcess:
                     self._backend.abort(on=True)
             case IndexDocument() | ForgetDocument():
                 self._indexing.put(command)
+            case Ping():
+                self._emit(self._pulse.pong(command.number))
             case Generate() | Shutdown():
                 self._commands.put((command, None))
             case _:
@@ -134,7 +150,9 @@ class EngineProcess:
             while (body := self._events.get()) is not None:
                 self._connection.sendall(body)
 
-    def _emit(self, event: EngineEvent) -> None:
+    def _emit(self, event: EngineEvent | Pong) -> None:
+        if not isinstance(event, Pong):
+            self._pulse.beat()
         self._events.put(wire.frame(event))
 
     def _emit_step(self, event: EngineEvent) -> None:
@@ -150,8 +168,11 @@ class EngineProcess:
 
     def _serve(self, command: EngineCommand) -> None:
         """Carry out one command. This is the engine process boundary: nothing gets past it."""
+        self._pulse.beat()
         try:
             self._dispatch(command)
+        except MemoryError as error:
+            lifeline.end_by(error)  # what else it left half done cannot be known
         except AgspecError as error:
             self._refuse(command, error)
         except Exception as error:
@@ -196,7 +217,7 @@ class EngineProcess:
                 self._record(RecordedReset(keep_cache=command.keep_cache))
             case Calibrate():
                 self._calibrate(command)
-            case Cancel() | Shutdown():
+            case Cancel() | Ping() | Shutdown():
                 """Taken off the wire by the reader, and by `run`."""
 
     def _load(self, command: LoadModel) -> None:
@@ -282,10 +303,15 @@ class EngineProcess:
         self._running = request
         backend.abort(on=False)
         try:
-            yield lambda: request in self._cancelled
+            yield lambda: self._is_cancelled(request)
         finally:
             self._running = 0
             self._cancelled.discard(request)
+
+    def _is_cancelled(self, request: int) -> bool:
+        """Whether the request was cancelled; asked between two passes."""
+        self._pulse.beat()
+        return request in self._cancelled
 
     def _index(self, command: IndexDocument) -> None:
         backend, decoder = self._ready()
@@ -344,8 +370,13 @@ def _limit_memory(model: Path) -> None:
 
 def main() -> None:
     """Serve the socket whose file descriptor is the only argument."""
+    lifeline.die_with_parent()
+    lifeline.end_with_any_thread()
     connection = socket.socket(fileno=int(sys.argv[1]))
-    EngineProcess(connection).run()
+    try:
+        EngineProcess(connection).run()
+    except MemoryError as error:
+        lifeline.end_by(error)
     sys.stdout.flush()
     # Freeing a large model at exit takes time and gains nothing.
     os._exit(0)

@@ -1,19 +1,19 @@
 """The UI process's side of the engine: starts the child, talks to it, and starts it again.
 
 A dead child becomes an `EngineFailed` event; a new one is loaded with the same settings and given
-the same documents, and `EngineRestarted` follows. Sequences need no care: every `Generate` carries
-its whole transcript, so the next turn simply reads its prompt again.
+the same documents, `EngineRestarted` follows, and the replies under way go on from the last token
+that was seen. A child that is alive but does not answer, or answers and makes no progress while
+somebody waits, is killed and replaced in the same way.
+
+Nothing here waits for the child to read: commands go into a buffer.
 """
 
 import asyncio
-import os
-import signal
-import socket
-import sys
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from agspec_tui.commands import (
     Calibrate,
@@ -28,6 +28,11 @@ from agspec_tui.commands import (
     Shutdown,
 )
 from agspec_tui.engine import wire
+from agspec_tui.engine.asked import Asked
+from agspec_tui.engine.documents import Documents
+from agspec_tui.engine.link import Link
+from agspec_tui.engine.supervisor import Supervisor
+from agspec_tui.engine.watchdog import Limits
 from agspec_tui.errors import EngineError
 from agspec_tui.events import (
     Calibrated,
@@ -37,82 +42,91 @@ from agspec_tui.events import (
     EngineRestarted,
     GenerationFinished,
     ModelLoaded,
+    PrefillProgressed,
     RequestRefused,
+    StepCommitted,
 )
 
 T = TypeVar("T")
 
-_MAX_RESTARTS = 5
 _CLOSE_S = 2.0
-_CHILD_ENV = {
-    "PYTHONUNBUFFERED": "1",
-    # Decoding threads wait for each other some hundred times a token. By default they spin for
-    # milliseconds, and starve each other as soon as anything else runs; without spinning, every
-    # wait costs a system call. Two cores, 1.5B Q4_K_M, ms a token on a quiet machine / beside one
-    # busy process: this 93 / 200, no spinning 117 / 184, the default 92 / not measured; of a 135M
-    # model beside other work the default took 800 to 1,260 ms, no spinning 36 to 41.
-    "GOMP_SPINCOUNT": "1000",
-}
+_HINT = "start again with a smaller model or context"
 
 
 class EngineClient:
     """One engine process and its successors. Use it from one event loop."""
 
-    def __init__(self, on_event: Callable[[EngineEvent], None], log_dir: Path) -> None:
-        """Report events to `on_event`; keep the child's stderr in `log_dir`/engine.log."""
+    def __init__(
+        self,
+        on_event: Callable[[EngineEvent], None],
+        log_dir: Path,
+        limits: Limits | None = None,
+    ) -> None:
+        """Nothing is started yet.
+
+        Args:
+            on_event: takes every event.
+            log_dir: folder of the child's output, engine.log.
+            limits: how much patience there is with a child; None for the usual one.
+        """
         self._on_event = on_event
         self._log_path = log_dir / "engine.log"
-        self._process: asyncio.subprocess.Process | None = None
-        self._writer: asyncio.StreamWriter | None = None
-        self._watcher: asyncio.Task[None] | None = None
+        self._supervisor = Supervisor(self, self._log_path, limits or Limits())
         self._load: LoadModel | None = None
         self._drafting = ConfigureDrafting()
-        self._documents: dict[str, IndexDocument] = {}
-        self._loaded: asyncio.Future[ModelLoaded] | None = None
-        self._replies: dict[int, asyncio.Future[GenerationFinished]] = {}
+        self._started: asyncio.Future[ModelLoaded] | None = None
+        self._ready = asyncio.Event()  # all that was under way is with the present child
+        self._documents = Documents()
+        self._asked: dict[int, Asked] = {}
         self._measured: dict[int, asyncio.Future[Calibrated]] = {}
-        self._indexed: dict[str, deque[asyncio.Future[DocumentIndexed]]] = {}
-        self._ready = asyncio.Event()
+        self._n_asked = 0
+        self._spoken: set[int] = set()
         self._failure: EngineError | None = None
-        self._n_restarts = 0
-        self._closing = False
 
     @property
     def pid(self) -> int | None:
         """Process id of the present child; None without one."""
-        return self._process.pid if self._process is not None else None
+        link = self._supervisor.link
+        return link.pid if link is not None else None
 
     async def start(self, load: LoadModel, drafting: ConfigureDrafting) -> ModelLoaded:
         """Start the child and load the model.
 
         Raises:
-            EngineError: the model could not be loaded, or the child died over it.
+            EngineError: the model could not be loaded, or the child died twice over it.
         """
         self._load, self._drafting = load, drafting
-        return await self._launch()
+        self._started = asyncio.get_running_loop().create_future()
+        self._supervisor.start()
+        return await self._started
 
     async def configure(self, drafting: ConfigureDrafting) -> None:
         """Change drafter and policy for the generations that follow."""
         self._drafting = drafting
-        await self._send(drafting)
+        self._send(drafting)
 
     async def generate(self, command: Generate) -> GenerationFinished:
         """Generate one reply; its events reach `on_event` meanwhile.
 
+        It survives the death of the engine. Cancelling this call stops it.
+
         Raises:
-            EngineError: the request was refused, or the engine died; the next call works again
-                once the new engine is up, for which it waits.
+            EngineError: the request was refused, engines died twice over it without a token, or
+                there is no engine any more.
         """
-        await self._ready.wait()
-        if self._failure is not None:
-            raise self._failure
-        reply: asyncio.Future[GenerationFinished] = asyncio.get_running_loop().create_future()
-        self._replies[command.request] = reply
+        await self._available()
+        asked = Asked(command, self._n_asked, asyncio.get_running_loop().time)
+        self._n_asked += 1
+        self._asked[command.request] = asked
         try:
-            await self._send(command)
-            return await reply
-        finally:
-            self._replies.pop(command.request, None)
+            self._send(asked.command())
+            return await asked.reply
+        except asyncio.CancelledError:
+            await self.cancel(command.request)
+            raise
+        except EngineError:
+            self._settled(command.request)
+            raise
 
     async def calibrate(self, command: Calibrate) -> Calibrated:
         """Measure what a target pass costs, with no generation under way.
@@ -122,197 +136,213 @@ class EngineClient:
         Raises:
             EngineError: it was refused or makes no sense, or the engine died over it.
         """
-        await self._ready.wait()
-        if self._failure is not None:
-            raise self._failure
+        await self._available()
         measured: asyncio.Future[Calibrated] = asyncio.get_running_loop().create_future()
         self._measured[command.request] = measured
         try:
-            await self._send(command)
+            self._send(command)
             return await measured
         except asyncio.CancelledError:
-            await self._send(Cancel(request=command.request))
+            self._send(Cancel(request=command.request))
             raise
         finally:
             self._measured.pop(command.request, None)
 
     async def cancel(self, request: int) -> None:
         """Stop a generation; its `generate` returns with stop_reason `cancelled`."""
-        await self._send(Cancel(request=request))
+        asked = self._asked.get(request)
+        if asked is not None:
+            asked.cancelled = True
+            if not self._ready.is_set():
+                self._end_early(request, asked)  # no engine works for it now
+                return
+        self._send(Cancel(request=request))
 
     async def index(self, command: IndexDocument) -> DocumentIndexed:
         """Put a file into the workspace corpus, now and after every restart.
 
         Raises:
-            EngineError: the engine died, or was closed.
+            EngineError: it cannot be sent, there is no engine any more, or it was closed.
         """
-        await self._ready.wait()
-        if self._failure is not None:
-            raise self._failure
-        self._documents[command.path] = command
-        return await self._index(command)
-
-    async def _index(self, command: IndexDocument) -> DocumentIndexed:
-        done: asyncio.Future[DocumentIndexed] = asyncio.get_running_loop().create_future()
-        # Answers to one path come in the order of its commands.
-        self._indexed.setdefault(command.path, deque()).append(done)
-        await self._send(command)
-        return await done
+        await self._available()
+        wire.frame(command)
+        waiter = self._documents.put(command)
+        self._send(command)
+        if self._supervisor.link is not None:
+            await self._supervisor.link.drain()  # many at once need not all be copied into the buffer
+        return await waiter
 
     async def forget(self, path: str) -> None:
         """Take a file out of the workspace corpus."""
-        self._documents.pop(path, None)
-        await self._send(ForgetDocument(path=path))
+        self._documents.forget(path)
+        self._send(ForgetDocument(path=path))
 
     async def reset(self, *, keep_cache: bool = False) -> None:
         """Drop corpora, α and, unless told otherwise, cached sequences."""
         self._documents.clear()
-        await self._send(ResetSession(keep_cache=keep_cache))
+        self._send(ResetSession(keep_cache=keep_cache))
 
     async def close(self) -> None:
         """End the child, by force if it does not end by itself. Safe to call twice."""
-        self._closing = True
         closed = EngineError("the engine was closed")
-        self._failure = self._failure or closed
-        process, self._process = self._process, None
-        if process is None:
-            return
-        await self._send(Shutdown())
-        for request in self._replies:
-            await self._send(Cancel(request=request))
-        try:
-            await asyncio.wait_for(process.wait(), _CLOSE_S)
-        except TimeoutError:
-            process.kill()
-            await process.wait()
-        if self._watcher is not None:
-            await self._watcher
-        self._fail_waiters(closed)
+        self._send(Shutdown())
+        for request in self._asked:
+            self._send(Cancel(request=request))
+        await self._supervisor.close(_CLOSE_S)
+        self.give_up(self._failure or closed)
 
     # ── the child ────────────────────────────────────────────────────────────────────────────────
 
-    async def _launch(self) -> ModelLoaded:
+    def opening(self) -> list[EngineCommand]:
+        """See `Ward`."""
         assert self._load is not None
-        ours, theirs = socket.socketpair()
-        self._log_path.parent.mkdir(parents=True, exist_ok=True)
-        with theirs, self._log_path.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "agspec_tui.engine.child",
-                str(theirs.fileno()),
-                pass_fds=(theirs.fileno(),),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,  # no terminal: neither its keys nor its signals
-                env=_CHILD_ENV | os.environ,
-            )
-        reader, self._writer = await asyncio.open_connection(sock=ours)
-        self._loaded = asyncio.get_running_loop().create_future()
-        self._watcher = asyncio.create_task(self._watch(self._process, reader, self._writer))
-        await self._send(self._drafting)
-        await self._send(self._load)
-        loaded = await self._loaded
-        self._failure = None
+        return [self._drafting, replace(self._load, spoken=tuple(sorted(self._spoken)))]
+
+    async def settle(self, link: Link) -> None:
+        """See `Ward`."""
+        n_restarts = self._supervisor.n_children - 1
+        if n_restarts:
+            for document in self._documents.again():
+                link.send(document)
+                await link.drain()
+            self._on_event(EngineRestarted(n_restarts=n_restarts))
+            for request, asked in list(self._asked.items()):
+                if not self._end_early(request, asked):
+                    link.send(asked.command())
         self._ready.set()
-        return loaded
 
-    async def _watch(
-        self,
-        process: asyncio.subprocess.Process,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-    ) -> None:
-        """Read events until the stream ends, then deal with the end of the child."""
-        frames = wire.FrameReader()
-        try:
-            while chunk := await reader.read(1 << 16):
-                for body in frames.push(chunk):
-                    self._take(wire.event_decoder.decode(body))
-        except (OSError, wire.OutOfStep, ValueError):
-            process.kill()
-        writer.close()
-        code = await process.wait()
-        if not self._closing:
-            await self._recover(_how_it_ended(code))
+    def owes(self) -> bool:
+        """See `Ward`."""
+        return bool(self._asked or self._measured or self._documents.n_waiting)
 
-    def _take(self, event: EngineEvent) -> None:
-        match event:
-            case ModelLoaded() if self._loaded is not None and not self._loaded.done():
-                self._loaded.set_result(event)
-            case EngineFailed() if self._loaded is not None and not self._loaded.done():
-                self._loaded.set_exception(EngineError(event.message, event.hint))
-                return  # `start` raises it; `_recover` reports it after a restart
-            case GenerationFinished() if event.request in self._replies:
-                _resolve(self._replies[event.request], event)
-            case RequestRefused() if event.request in self._replies:
-                _reject(self._replies[event.request], EngineError(event.message, event.hint))
-            case Calibrated() if event.request in self._measured:
-                _resolve(self._measured[event.request], event)
-            case RequestRefused() if event.request in self._measured:
-                _reject(self._measured[event.request], EngineError(event.message, event.hint))
-                return  # whoever asked says so, with what follows from it
-            case DocumentIndexed() if self._indexed.get(event.path):
-                _resolve(self._indexed[event.path].popleft(), event)
-            case _:
-                pass
-        self._on_event(event)
-
-    async def _recover(self, how: str) -> None:
-        """Report the end of the child; start another one if the model had been loaded."""
-        had_loaded = self._ready.is_set()
+    def goes_on_after(self, how: str, *, may_restart: bool) -> bool:
+        """See `Ward`."""
         self._ready.clear()
-        hint = "start again with a smaller model or context"
-        failure = EngineError(f"the engine process {how}", hint)
-        if self._loaded is not None and not self._loaded.done():
-            self._loaded.set_exception(failure)
-        restarting = had_loaded and self._n_restarts < _MAX_RESTARTS
-        self._report(failure.message, "the next turn will work" if restarting else hint, restarting)
-        self._fail_waiters(failure)
-        if not restarting:
-            self._give_up(failure)
-            return
-        self._n_restarts += 1
-        try:
-            await self._launch()
-            for document in self._documents.values():
-                await self._index(document)
-        except EngineError as error:
-            self._report(error.message, error.hint, restarting=False)
-            self._give_up(error)
-            return
-        self._on_event(EngineRestarted(n_restarts=self._n_restarts))
+        if self._failure is not None:  # the model was refused, and whoever waits knows
+            self.give_up(self._failure)
+            return False
+        failure = EngineError(f"the engine process {how}", _HINT)
+        hint = "it is started again and goes on from there" if may_restart else _HINT
+        self._report(failure.message, hint, restarting=may_restart)
+        for measured in self._measured.values():
+            _reject(measured, failure)
+        if may_restart:
+            self._pass_on(failure)
+        else:
+            self.give_up(failure)
+        return may_restart
 
-    def _give_up(self, failure: EngineError) -> None:
+    def _pass_on(self, failure: EngineError) -> None:
+        """Sort what was under way: some of it is done, some of it killed two engines."""
+        for event in self._documents.died():
+            self.take(event)
+        for request, asked in list(self._asked.items()):
+            if asked.died():
+                self._end_early(request, asked)
+                continue
+            twice = EngineError(f"{failure.message}, twice over this reply", "see the engine's log")
+            _reject(asked.reply, twice)
+            self._settled(request)
+
+    def give_up(self, failure: EngineError) -> None:
+        """See `Ward`."""
         self._failure = failure
-        self._ready.set()  # waiting generations go on, to be refused
+        if self._started is not None:
+            _reject(self._started, failure)
+        for asked in self._asked.values():
+            _reject(asked.reply, failure)
+        self._asked.clear()
+        for measured in self._measured.values():
+            _reject(measured, failure)
+        self._documents.fail(failure)
+        self._ready.set()  # whoever waits goes on, to be refused
 
-    def _report(self, message: str, hint: str, restarting: bool) -> None:
+    def _report(self, message: str, hint: str, *, restarting: bool) -> None:
         self._on_event(
             EngineFailed(
                 message=message, hint=hint, log_path=str(self._log_path), restarting=restarting
             )
         )
 
-    def _fail_waiters(self, failure: EngineError) -> None:
-        for reply in self._replies.values():
-            _reject(reply, failure)
-        for measured in self._measured.values():
-            _reject(measured, failure)
-        for waiting in self._indexed.values():
-            for done in waiting:
-                _reject(done, failure)
-        self._indexed.clear()
+    # ── what it says ─────────────────────────────────────────────────────────────────────────────
 
-    async def _send(self, command: EngineCommand) -> None:
-        if self._writer is None or self._writer.is_closing():
-            return  # the watcher reports the end of the child and fails whoever waits
-        self._writer.write(wire.frame(command))
-        try:
-            await self._writer.drain()
-        except ConnectionError:
-            return
+    def take_malformed(self, message: str) -> None:
+        """See `Ward`."""
+        if self.owes():
+            # It may have been what somebody waits for; the next engine will say it again.
+            raise wire.OutOfStep(message)
+        said = f"the engine said what is no event: {message}"
+        self._on_event(RequestRefused(request=0, message=said, hint="it goes on"))
+
+    def take(self, event: EngineEvent) -> None:
+        """Give an event to whoever waits for it, then to everybody."""
+        match event:
+            case ModelLoaded():
+                self._supervisor.loaded()
+                if self._started is not None:
+                    _resolve(self._started, event)
+            case EngineFailed():
+                self._cannot_load(EngineError(event.message, event.hint))
+                return
+            case PrefillProgressed() if asked := self._asked.get(event.request):
+                asked.prefilled(event)
+            case StepCommitted() if asked := self._asked.get(event.request):
+                event = asked.step(event)
+            case GenerationFinished() if asked := self._asked.get(event.request):
+                event = asked.finish(event)
+                self._settled(event.request)
+                _resolve(asked.reply, event)
+            case RequestRefused() if asked := self._asked.get(event.request):
+                self._settled(event.request)
+                _reject(asked.reply, EngineError(event.message, event.hint))
+            case Calibrated() if event.request in self._measured:
+                _resolve(self._measured[event.request], event)
+            case RequestRefused() if event.request in self._measured:
+                _reject(self._measured[event.request], EngineError(event.message, event.hint))
+                return  # whoever asked says so, with what follows from it
+            case DocumentIndexed():
+                if not self._documents.answered(event):
+                    return  # it was in the corpus of the engine before
+            case _:
+                pass
+        self._on_event(event)
+
+    def _cannot_load(self, failure: EngineError) -> None:
+        """The model was refused, which another engine would do as well."""
+        if self._started is not None and self._started.done():
+            self._report(failure.message, failure.hint, restarting=False)
+        self.give_up(failure)
+        if self._supervisor.link is not None:
+            self._supervisor.link.kill("could not load the model")
+
+    def _end_early(self, request: int, asked: Asked) -> bool:
+        """End a generation that needs no engine any more; returns whether it was one."""
+        event = asked.ended()
+        if event is None:
+            return False
+        self._settled(request)
+        _resolve(asked.reply, event)
+        self._on_event(event)
+        return True
+
+    def _settled(self, request: int) -> None:
+        """A generation is over, in whichever way."""
+        asked = self._asked.pop(request, None)
+        if asked is not None:
+            self._spoken.add(asked.index)
+
+    async def _available(self) -> None:
+        """Return once there is an engine.
+
+        Raises:
+            EngineError: there will be none.
+        """
+        await self._ready.wait()
+        if self._failure is not None:
+            raise self._failure
+
+    def _send(self, command: EngineCommand) -> None:
+        self._supervisor.send(command)
 
 
 def _resolve(future: asyncio.Future[T], value: T) -> None:
@@ -323,18 +353,3 @@ def _resolve(future: asyncio.Future[T], value: T) -> None:
 def _reject(future: asyncio.Future[Any], failure: EngineError) -> None:
     if not future.done():
         future.set_exception(failure)
-
-
-_ENDS = {
-    signal.SIGKILL: "was killed, perhaps for want of memory",
-    signal.SIGSEGV: "crashed",
-    signal.SIGABRT: "aborted, perhaps for want of memory on the device",
-}
-
-
-def _how_it_ended(code: int) -> str:
-    """What an exit code means; negative codes are signals."""
-    if code >= 0:
-        return f"ended with exit code {code}"
-    how = next((text for number, text in _ENDS.items() if number == -code), "was ended")
-    return f"{how} (signal {-code})"
