@@ -68,6 +68,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Longest reply of a role, in tokens."""
     test_timeout_s: float = 300.0
     """Time limit of a test run, in seconds."""
+    hang_s: float = 120.0
+    """Seconds without progress after which the engine counts as hung and is started again."""
     theme: str = "agspec-dark"
     """Colour theme of the screen."""
 

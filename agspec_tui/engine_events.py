@@ -216,11 +216,11 @@ class EngineFailed(EventRoot, frozen=True, kw_only=True):
     log_path: str
     """File with the child's stderr."""
     restarting: bool
-    """True if a new engine is being started and the next turn will work."""
+    """True if a new engine is being started, which goes on with what was under way."""
 
 
 class EngineRestarted(EventRoot, frozen=True, kw_only=True):
-    """A new engine process runs; sequences are read again from their transcripts."""
+    """A new engine process runs; prompts are read again, and replies go on where they were."""
 
     n_restarts: int
     """How often that has happened in this session."""

@@ -10,11 +10,12 @@ import pytest
 
 from agspec_tui.config import models_dir
 from agspec_tui.engine.client import EngineClient
+from agspec_tui.engine.watchdog import Limits
 from agspec_tui.events import EngineEvent
 
 SMOLLM2 = "smollm2-135m"
 
-MakeClient = Callable[[], tuple[EngineClient, list[EngineEvent]]]
+MakeClient = Callable[..., tuple[EngineClient, list[EngineEvent]]]
 
 # Tests that give no number of examples take it from the profile: `AGSPEC_HYPOTHESIS=nightly`.
 hypothesis.settings.register_profile("default", max_examples=200, deadline=None)
@@ -82,9 +83,9 @@ async def make_client(tmp_path: Path) -> AsyncIterator[MakeClient]:
     """Makes engine clients, each with the list of its events; all are closed in the end."""
     clients = []
 
-    def make() -> tuple[EngineClient, list[EngineEvent]]:
+    def make(limits: Limits | None = None) -> tuple[EngineClient, list[EngineEvent]]:
         events: list[EngineEvent] = []
-        client = EngineClient(events.append, tmp_path / "logs")
+        client = EngineClient(events.append, tmp_path / "logs", limits)
         clients.append(client)
         return client, events
 

@@ -124,6 +124,9 @@ class ForcedBackend:
         self.n_chosen += n_accepted + 1
         return n_accepted, coming[n_accepted]
 
+    def resume(self, said: Sequence[int]) -> None:
+        """Nothing: what comes next is set by `speak`."""
+
     def chooser(self, grammar: str) -> Chooser:
         """Itself; what a grammar allowed was recorded."""
         return self

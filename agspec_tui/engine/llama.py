@@ -198,6 +198,11 @@ class GrammarChooser:
                 return n_accepted, token
         raise EngineError("verification needs one more logit row than drafted tokens")
 
+    def resume(self, said: Sequence[int]) -> None:
+        """Let the grammar take what was said; see `Chooser.resume`."""
+        for token in said:
+            llama_cpp.llama_sampler_accept(self._sampler, token)
+
     def _choose(self, row: npt.NDArray[np.float32]) -> int:
         # Testing the arg-max alone first spares the pass over the whole vocabulary nearly always.
         best = argmax(row)

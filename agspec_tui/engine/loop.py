@@ -69,7 +69,7 @@ class Decoder:
 
     def pieces(self, command: Generate) -> list[Piece]:
         """The prompt of a generation as token ids, a piece a message."""
-        return self._prompts.pieces(command.sequence, command.messages)
+        return self._prompts.pieces(command.sequence, command.messages, command.said)
 
     def generate(
         self,
@@ -88,6 +88,7 @@ class Decoder:
             EngineError: the prompt does not fit, the grammar is wrong, or the target failed.
         """
         chooser = self._backend.chooser(command.grammar)
+        chooser.resume(command.said)
         pieces = self.pieces(command) if pieces is None else pieces
         ids = [token for piece in pieces for token in piece.ids]
         placed = self._cache.place(command.sequence, command.request, ids)
@@ -95,6 +96,7 @@ class Decoder:
             raise EngineError("every sequence is busy", "wait until a reply has ended")
         sequence, n_reused = placed.sequence, placed.n_reused
         reply = Reply(self._backend, command.max_tokens, command.stop)
+        reply.resume(command.said)
         started = time.perf_counter()
         read = started
         aborted = False

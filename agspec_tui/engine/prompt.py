@@ -27,15 +27,23 @@ class PromptBuilder:
         self._tokens_of = tokens_of
         self._backend = backend
 
-    def pieces(self, sequence: str, messages: Sequence[Message]) -> list[Piece]:
-        """One piece a message (scaffold, then content), and a last one that opens the reply."""
+    def pieces(
+        self, sequence: str, messages: Sequence[Message], said: tuple[int, ...] = ()
+    ) -> list[Piece]:
+        """One piece a message (scaffold, then content), and a last one that opens the reply.
+
+        Args:
+            sequence: name of the sequence, for the labels.
+            messages: the transcript.
+            said: ids of the reply that are there already; they end the last piece.
+        """
         scaffolds = self._backend.scaffold([message.role for message in messages])
         pieces = []
         for number, (scaffold, message) in enumerate(zip(scaffolds, messages, strict=False), 1):
             content = message.ids or self._tokens_of(message.text, False)
             label = label_of(sequence, message.role, number)
             pieces.append(Piece(label, self._tokens_of(scaffold, True) + tuple(content)))
-        pieces.append(Piece(label_of(sequence, "", 0), self._tokens_of(scaffolds[-1], True)))
+        pieces.append(Piece(label_of(sequence, "", 0), self._tokens_of(scaffolds[-1], True) + said))
         return pieces
 
 

@@ -33,6 +33,7 @@ class Reply:
     """Tokens generated, the end-of-generation token included."""
     pass_ended_s: float = 0.0
     """When the last target pass ended, by the performance counter; 0 before the first one."""
+    _before: str = ""
     _decoder: codecs.IncrementalDecoder = field(
         default_factory=lambda: codecs.getincrementaldecoder("utf-8")("replace")
     )
@@ -47,6 +48,16 @@ class Reply:
         idle_s = began_s - self.pass_ended_s if self.pass_ended_s else 0.0
         self.pass_ended_s = ended_s
         return idle_s
+
+    def resume(self, said: Sequence[int]) -> None:
+        """Go on behind tokens that are no part of this reply: a character or a stop may span both.
+
+        Args:
+            said: their ids.
+        """
+        longest = max((len(text) for text in self.stop), default=0)
+        text = self._decoder.decode(self.backend.detokenize(said))
+        self._before = text[max(0, len(text) - longest) :]
 
     def commit(self, accepted: Sequence[int], bonus: int) -> tuple[list[int], int]:
         """Take accepted tokens and the bonus token one by one until a stop condition holds.
@@ -86,4 +97,7 @@ class Reply:
 
     def _hit_stop(self) -> bool:
         # A token may carry text behind the stop, so the tail is searched, not only the end.
+        if self._before and len(self.text) < len(self._before) + 64:
+            tail = self._before + self.text
+            return any(text in tail for text in self.stop)
         return any(text in self.text[-len(text) - 64 :] for text in self.stop)

@@ -70,6 +70,17 @@ class ScriptedTokenizer:
         return hashlib.blake2b(f"bytes {_START} {_END}".encode(), digest_size=32).digest()
 
 
+class _ScriptChooser(GreedyChooser):
+    """Chooses what the script says, and tells it where to go on."""
+
+    def __init__(self, backend: "ScriptedBackend") -> None:
+        self._backend = backend
+
+    def resume(self, said: Sequence[int]) -> None:
+        """Go on behind what was said."""
+        self._backend.resume(said)
+
+
 class ScriptedBackend(ScriptedTokenizer):
     """Says what its script says, one byte token at a time."""
 
@@ -94,8 +105,10 @@ class ScriptedBackend(ScriptedTokenizer):
         self.n_rollback = load.n_ctx
         self.memory, self.no_rollback = "script", ""
         self._cache: dict[int, list[int]] = {}
-        self._n_said = 0
+        n_replies = len(self._script.replies)
+        self._coming = [n for n in range(n_replies) if n not in set(load.spoken)]
         self._reply: list[int] = []
+        self._n_resumed = 0
         self._starts: dict[int, int] = {}
         self._aborted = threading.Event()
 
@@ -109,12 +122,16 @@ class ScriptedBackend(ScriptedTokenizer):
         Raises:
             EngineError: the script has no further reply.
         """
-        if self._n_said >= len(self._script.replies):
-            raise EngineError(f"the script has only {self._n_said} replies", "add one")
-        self._reply = [*self._script.replies[self._n_said].encode(), _END_ID]
-        self._n_said += 1
+        if not self._coming:
+            raise EngineError(f"the script has only {len(self._script.replies)} replies", "add one")
+        self._reply = [*self._script.replies[self._coming.pop(0)].encode(), _END_ID]
         self._starts.clear()
-        return GreedyChooser()
+        self._n_resumed = 0
+        return _ScriptChooser(self)
+
+    def resume(self, said: Sequence[int]) -> None:
+        """The prompt ends with so much of the reply."""
+        self._n_resumed = len(said)
 
     def decode(self, ids: Sequence[int], pos: int, slot: int, n_logits: int) -> Logits:
         """Extend a sequence and choose what the script says next; see `Backend.decode`."""
@@ -131,7 +148,7 @@ class ScriptedBackend(ScriptedTokenizer):
 
     def _choice(self, cache: list[int], position: int, slot: int) -> int:
         """The script's token after `position`, if all before it was on script."""
-        start = self._starts.setdefault(slot, position)
+        start = self._starts.setdefault(slot, position - self._n_resumed)
         n_said = position - start
         if n_said < len(self._reply) and cache[start + 1 : position + 1] == self._reply[:n_said]:
             return self._reply[n_said]

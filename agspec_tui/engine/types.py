@@ -29,6 +29,10 @@ class Chooser(Protocol):
         """
         ...
 
+    def resume(self, said: Sequence[int]) -> None:
+        """Take tokens of the reply as chosen, before the first `verify`: another chose them."""
+        ...
+
 
 class Tokenizer(Protocol):
     """From text to token ids and back."""

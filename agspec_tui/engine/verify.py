@@ -21,3 +21,6 @@ class GreedyChooser:
     def verify(self, logits: Logits, draft: Sequence[int]) -> tuple[int, int]:
         """Accepted length and bonus token; see `Chooser.verify` for the shapes."""
         return greedy_verify(logits, np.asarray(draft, dtype=np.int32))
+
+    def resume(self, said: Sequence[int]) -> None:
+        """Nothing: the choice depends on the row alone."""

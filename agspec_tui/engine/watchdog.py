@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from agspec_tui.engine_events import Pong
 
 
+_DEAF = 3
+"""A child that says something but answers no ping has so many times the patience for silence."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much patience there is with a child, in seconds, and how often it is started again."""
@@ -40,6 +44,7 @@ class Watchdog:
         self._was_heard = False
         self._looked_s = now_s
         self._heard_s = now_s
+        self._ponged_s = now_s
         self._progress_s = now_s
 
     def heard(self, now_s: float) -> None:
@@ -49,6 +54,7 @@ class Watchdog:
 
     def pong(self, pong: Pong, now_s: float) -> None:
         """An answer came."""
+        self._ponged_s = now_s
         if pong.n_beats != self._n_beats:
             self._n_beats = pong.n_beats
             self._progress_s = now_s
@@ -73,13 +79,15 @@ class Watchdog:
         late = now_s - self._looked_s > 2 * limits.period_s + 0.25 * limits.silence_s
         self._looked_s = now_s
         if late or not waiting:
-            self._heard_s = self._progress_s = now_s
+            self._heard_s = self._ponged_s = self._progress_s = now_s
             return ""
         patience = limits.silence_s
         if not self._was_heard:
             patience = max(patience, limits.start_s)
         if now_s - self._heard_s > patience:
             return f"did not answer for {patience:g} s"
+        if self._was_heard and now_s - self._ponged_s > _DEAF * patience:
+            return f"did not hear for {_DEAF * patience:g} s"
         patience = limits.load_s if loading else limits.hang_s
         if now_s - self._progress_s > patience:
             return f"made no progress for {patience:g} s"

@@ -20,11 +20,11 @@ from agspec_tui.commands import (
 )
 from agspec_tui.config import Config, logs_dir, recordings_dir
 from agspec_tui.engine.client import EngineClient
+from agspec_tui.engine.watchdog import Limits
 from agspec_tui.errors import AgspecError, DraftError, EngineError, UsageError
 from agspec_tui.events import (
     DocumentIndexed,
     EngineEvent,
-    EngineFailed,
     Event,
     ModelLoaded,
     SessionFailed,
@@ -89,7 +89,7 @@ class Session:
         self._record = record or (recordings_dir() if config.record else None)
         self._interrupts = InterruptSwitch()
         self._approvals = Approvals(self._publish, self._interrupts, auto=auto_approve)
-        self._client = EngineClient(self._on_engine_event, logs_dir())
+        self._client = EngineClient(self._on_engine_event, logs_dir(), Limits(hang_s=config.hang_s))
         self._team: Team | None = None
         self._speaker: Speaker | None = None
         self._task: asyncio.Task[None] | None = None
@@ -315,8 +315,6 @@ class Session:
             self.egress.sample(self._client.pid)
 
     def _on_engine_event(self, event: EngineEvent) -> None:
-        if isinstance(event, EngineFailed) and event.restarting and self._speaker is not None:
-            self._speaker.n_failures += 1
         if isinstance(event, StepCommitted) and self._counts is not None:
             self._counts.take(event)
         self.bus.publish(event)

@@ -1,10 +1,9 @@
-"""One reply of one role: asks the engine, announces start and end, survives a dead engine."""
+"""One reply of one role: asks the engine, announces start and end."""
 
 from collections.abc import Callable
 
 from agspec_tui.commands import Generate, Message
 from agspec_tui.engine.client import EngineClient
-from agspec_tui.errors import EngineError
 from agspec_tui.events import Event, GenerationFinished, TurnFinished, TurnStarted
 from agspec_tui.session.interrupt import Interrupted, InterruptSwitch
 from agspec_tui.session.roles import Role
@@ -25,8 +24,6 @@ class Speaker:
     ) -> None:
         self.n_ctx = n_ctx
         """Context size in tokens."""
-        self.n_failures = 0
-        """How often the engine died and is being started again; counted by the session."""
         self._client = client
         self._publish = publish
         self._interrupts = interrupts
@@ -50,21 +47,13 @@ class Speaker:
             max_tokens: most tokens of the reply; 0 for the role's own limit.
 
         Raises:
-            EngineError: the request was refused, or the engine died twice over it.
+            EngineError: the request was refused, engines died over it, or there is none.
             Interrupted: the user stopped it.
         """
         self._publish(TurnStarted(turn=turn, role=role.name, form=form))
         messages = (Message("system", role.system), Message("user", text))
         limit = role.settings.sampling.max_tokens
-        n_failures = self.n_failures
-        try:
-            finished = await self._generate(role, turn, messages, max_tokens or limit)
-        except EngineError:
-            # A refusal is final. After a death a new engine comes up, and the transcript is all
-            # that it needs.
-            if self.n_failures == n_failures:
-                raise
-            finished = await self._generate(role, turn, messages, max_tokens or limit)
+        finished = await self._generate(role, turn, messages, max_tokens or limit)
         self._measure(messages, finished)
         self._publish(_row(role, turn, finished))
         if finished.stop_reason == "cancelled":

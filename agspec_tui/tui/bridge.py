@@ -261,7 +261,7 @@ class Bridge:
                 view.alert(sentence, "error")
             case EngineRestarted():
                 self._state.engine_error = ""
-                view.write(entries.note("the engine runs again; the prompt will be read anew"))
+                view.write(entries.note("the engine runs again; it reads the prompt and goes on"))
                 view.alert("the engine runs again", "information")
             case RequestRefused():
                 view.write(entries.warning(event.message, event.hint))

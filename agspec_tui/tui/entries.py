@@ -218,7 +218,7 @@ def engine_ended(event: EngineFailed) -> str:
     message = one_line(event.message)
     if not message.startswith(("the engine process", "engine process")):
         message = f"engine process ended: {message}"
-    return f"{message}; restarting, the next turn will work" if event.restarting else message
+    return f"{message}; it is started again and goes on from there" if event.restarting else message
 
 
 def _noted(sign: str, style: str, message: str, hint: str) -> list[Line]:

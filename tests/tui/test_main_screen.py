@@ -116,7 +116,7 @@ async def test_a_dead_engine_is_shown_until_it_is_back():
         assert banner.display
         text = d.screen_text()
         assert "engine process ended: killed by signal 9" in text
-        assert "restarting, the next turn will work" in d.transcript.plain_text
+        assert "it is started again and goes on from there" in d.transcript.plain_text
         await d.show(EngineRestarted(n_restarts=1))
         assert not banner.display
 

@@ -105,7 +105,7 @@ def test_a_dead_engine_empties_the_cache_and_is_told_everywhere():
     dead = EngineFailed(message="killed", hint="", log_path="/log", restarting=True)
     state, view = shown([*events, dead])
     assert state.n_context == 0
-    sentence = "engine process ended: killed; restarting, the next turn will work"
+    sentence = "engine process ended: killed; it is started again and goes on from there"
     assert view.alerts == [sentence]
     assert sentence in view.lines
 
