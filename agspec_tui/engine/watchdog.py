@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from agspec_tui.engine_events import Pong
 
-
 _DEAF = 3
 """A child that says something but answers no ping has so many times the patience for silence."""
 
