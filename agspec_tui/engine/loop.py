@@ -97,8 +97,7 @@ class Decoder:
         sequence, n_reused = placed.sequence, placed.n_reused
         reply = Reply(self._backend, command.max_tokens, command.stop)
         reply.resume(command.said)
-        started = time.perf_counter()
-        read = started
+        started = read = time.perf_counter()
         aborted = False
         try:
             self._prefill(command, sequence, ids, n_reused, cancelled)
