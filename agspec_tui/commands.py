@@ -194,6 +194,39 @@ class Ping(_Command, frozen=True, kw_only=True):
     """Number that the answer carries."""
 
 
+class CountTokens(_Command, frozen=True, kw_only=True):
+    """Count the tokens of a transcript as `Generate` would read it, beside whatever is under way.
+
+    Answered by `TokensCounted` or `RequestRefused`. The cache is not touched.
+    """
+
+    request: int
+    """Number that the answer carries; negative, so that it is no generation's."""
+    messages: tuple[Message, ...]
+    """The transcript."""
+
+
+class SaveCache(_Command, frozen=True, kw_only=True):
+    """Write cached sequences to disk. Answered by `CacheSaved` or `RequestRefused`."""
+
+    request: int
+    """Number that the answer carries; negative, so that it is no generation's."""
+    folder: str
+    """Folder that takes them; what an earlier command wrote there is replaced."""
+
+
+class RestoreCache(_Command, frozen=True, kw_only=True):
+    """Take up what `SaveCache` wrote. Answered by `CacheRestored` or `RequestRefused`.
+
+    What another model, context or build wrote, and what is damaged, is left out with a note.
+    """
+
+    request: int
+    """Number that the answer carries; negative, so that it is no generation's."""
+    folder: str
+    """Folder that holds them."""
+
+
 class Shutdown(_Command, frozen=True, kw_only=True):
     """End the engine process."""
 
@@ -208,8 +241,14 @@ EngineCommand = (
     | ResetSession
     | Calibrate
     | Ping
+    | CountTokens
+    | SaveCache
+    | RestoreCache
     | Shutdown
 )
+
+ANSWERED = Generate | Calibrate | CountTokens | SaveCache | RestoreCache
+"""Commands whose answer carries their number, a refusal too."""
 
 
 class SubmitTask(_Command, frozen=True, kw_only=True):

@@ -195,6 +195,41 @@ class Calibrated(EventRoot, frozen=True, kw_only=True):
     """Seconds it took."""
 
 
+class TokensCounted(EventRoot, frozen=True, kw_only=True):
+    """A transcript was counted."""
+
+    request: int
+    """The request."""
+    n_tokens: int
+    """Prompt tokens that it makes, the scaffold of the chat template included."""
+
+
+class CacheSaved(EventRoot, frozen=True, kw_only=True):
+    """Cached sequences were written to disk."""
+
+    request: int
+    """The request."""
+    sequences: tuple[str, ...]
+    """Names of the sequences."""
+    n_tokens: int
+    """Tokens of all of them together."""
+    n_bytes: int
+    """Size of the files."""
+
+
+class CacheRestored(EventRoot, frozen=True, kw_only=True):
+    """Saved sequences were taken up again."""
+
+    request: int
+    """The request."""
+    sequences: tuple[str, ...]
+    """Names of the sequences that are cached again."""
+    n_tokens: int
+    """Tokens of all of them together."""
+    notes: tuple[str, ...]
+    """What was left out, and why, a line each."""
+
+
 class RequestRefused(EventRoot, frozen=True, kw_only=True):
     """A command could not be carried out; the engine goes on."""
 
@@ -244,6 +279,9 @@ EngineEvent = (
     | GenerationFinished
     | DocumentIndexed
     | Calibrated
+    | TokensCounted
+    | CacheSaved
+    | CacheRestored
     | RequestRefused
     | EngineFailed
     | EngineRestarted

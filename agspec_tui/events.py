@@ -8,6 +8,8 @@ event with `seq` and `t_s`, and publishes the whole stream. No futures, widgets 
 import msgspec
 
 from agspec_tui.engine_events import (
+    CacheRestored,
+    CacheSaved,
     Calibrated,
     DocumentIndexed,
     EngineEvent,
@@ -19,14 +21,18 @@ from agspec_tui.engine_events import (
     PrefillProgressed,
     RequestRefused,
     StepCommitted,
+    TokensCounted,
 )
 
 __all__ = [
     "ApprovalAnswered",
     "ApprovalRequested",
+    "CacheRestored",
+    "CacheSaved",
     "Calibrated",
     "CommandFinished",
     "CommandStarted",
+    "ContextReported",
     "DocumentIndexed",
     "EditApplied",
     "EditProposed",
@@ -49,6 +55,7 @@ __all__ = [
     "TaskFinished",
     "TaskSubmitted",
     "TestCount",
+    "TokensCounted",
     "TurnFinished",
     "TurnStarted",
     "VerdictReached",
@@ -138,6 +145,21 @@ class TurnFinished(EventRoot, frozen=True, kw_only=True):
     """The message that broke the prefix; empty if none did."""
     alpha: float
     """α of the role at the end."""
+
+
+class ContextReported(EventRoot, frozen=True, kw_only=True):
+    """What a role is asked with, counted exactly before it is decoded."""
+
+    n_prompt: int
+    """Prompt tokens, those of the chat template included."""
+    n_reply: int
+    """Room that is kept for the reply, in tokens."""
+    n_ctx: int
+    """Context size in tokens, as the engine has it."""
+    dropped: tuple[str, ...] = ()
+    """What was left out or cut so that it fits, a few words each; the prompt says so too."""
+    summarised: tuple[str, ...] = ()
+    """What stands there as a summary that the model made."""
 
 
 class PlanProposed(EventRoot, frozen=True, kw_only=True):
@@ -274,6 +296,7 @@ SessionEvent = (
     | TaskSubmitted
     | TurnStarted
     | TurnFinished
+    | ContextReported
     | PlanProposed
     | EditProposed
     | EditRefused

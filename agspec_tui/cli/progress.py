@@ -8,6 +8,7 @@ from agspec_tui.events import (
     Calibrated,
     CommandFinished,
     CommandStarted,
+    ContextReported,
     EditApplied,
     EditProposed,
     EditRefused,
@@ -79,6 +80,9 @@ class Progress:
                 hint = f" ({event.hint})" if event.hint else ""
                 name = "warning" if isinstance(event, Warned) else "failed"
                 self.say(f"{name:8} {event.message}{hint}")
+            case ContextReported() if event.dropped or event.summarised:
+                cut = [*event.dropped, *(f"{name} (summarised)" for name in event.summarised)]
+                self.say(f"context  left out, to fit: {', '.join(cut)}")
             case EngineRestarted():
                 self.say("engine   started again")
             case TaskFinished():

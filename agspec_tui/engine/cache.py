@@ -12,6 +12,7 @@ A prefix that several prompts share is read once. Who begins forks it from whoev
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from agspec_tui.drafting.types import Piece
 from agspec_tui.engine.cells import SharedCells
@@ -152,6 +153,44 @@ class KvCache:
         """The generation ended: keep the committed tokens, and give way when asked to."""
         sequence.end()
         self.trim(sequence, len(sequence.tokens))
+
+    def named(self) -> list[tuple[str, list[int]]]:
+        """Name and tokens of every sequence with tokens, the one used last first."""
+        return [(name, one.tokens) for name, one in self._table.named() if one.tokens]
+
+    def save(self, name: str, path: Path) -> int:
+        """Write a sequence to a file; returns its size in bytes.
+
+        Raises:
+            EngineError: there is no such sequence, or it cannot be written.
+        """
+        sequence = self._table.find(name)
+        if sequence is None:
+            raise EngineError(f"there is no sequence {name}", "save those that there are")
+        return self._backend.save(sequence.slot, path, sequence.tokens)
+
+    def restore(self, name: str, n_tokens: int, path: Path) -> bool:
+        """Fill a sequence from a file of `save`, as if it had not been used for long.
+
+        Args:
+            name: the name of the sequence; what it holds is dropped.
+            n_tokens: tokens in the file.
+            path: the file, known to be whole.
+
+        Returns:
+            False if there is no sequence or no room for it, or the file does not fit the model.
+        """
+        known = self._table.find(name)
+        if (known is None and self._table.is_full) or (known is not None and known.busy):
+            return False
+        n_own = len(known.tokens) if known is not None else 0
+        if n_tokens > self.n_free + n_own:
+            return False
+        oldest = min((one.last_used for one in self._table), default=0)
+        sequence = self._table.take(name, oldest - 1)
+        self._empty(sequence)
+        sequence.tokens += self._backend.load(sequence.slot, path)
+        return len(sequence.tokens) == n_tokens
 
     # ── cells ────────────────────────────────────────────────────────────────────────────────────
 

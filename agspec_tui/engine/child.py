@@ -21,9 +21,11 @@ from pathlib import Path
 import psutil
 
 from agspec_tui.commands import (
+    ANSWERED,
     Calibrate,
     Cancel,
     ConfigureDrafting,
+    CountTokens,
     EngineCommand,
     ForgetDocument,
     Generate,
@@ -31,12 +33,15 @@ from agspec_tui.commands import (
     LoadModel,
     Ping,
     ResetSession,
+    RestoreCache,
+    SaveCache,
     Shutdown,
 )
 from agspec_tui.drafting.choose import require_drafter
 from agspec_tui.engine import lifeline, wire
 from agspec_tui.engine.calibrate import measure
 from agspec_tui.engine.choose_drafter import DrafterMaker, reconfigure
+from agspec_tui.engine.context_commands import ContextCommands
 from agspec_tui.engine.indexing import Hold, IndexingThread
 from agspec_tui.engine.loop import Decoder
 from agspec_tui.engine.pulse import Pulse
@@ -82,6 +87,7 @@ class EngineProcess:
         self._has_ended = threading.Event()
         self._running = 0
         self._backend: Backend | None = None
+        self._context: ContextCommands | None = None
         self._decoder: Decoder | None = None
         self._drafters: DrafterMaker | None = None
         self._settings = ConfigureDrafting()
@@ -140,6 +146,8 @@ class EngineProcess:
                 self._indexing.put(command)
             case Ping():
                 self._emit(self._pulse.pong(command.number))
+            case CountTokens():  # at once: whoever plans a prompt waits for it
+                self._serve(command)
             case Generate() | Shutdown():
                 self._commands.put((command, None))
             case _:
@@ -197,7 +205,7 @@ class EngineProcess:
                 if isinstance(command, ConfigureDrafting):
                     # Nobody waits for an answer; the next reply must not come by older settings.
                     self._refused = error
-                request = command.request if isinstance(command, Generate | Calibrate) else 0
+                request = command.request if isinstance(command, ANSWERED) else 0
                 self._emit(RequestRefused(request=request, message=error.message, hint=error.hint))
 
     def _dispatch(self, command: EngineCommand) -> None:
@@ -217,6 +225,10 @@ class EngineProcess:
                 self._record(RecordedReset(keep_cache=command.keep_cache))
             case Calibrate():
                 self._calibrate(command)
+            case CountTokens() | SaveCache() | RestoreCache():
+                if self._context is None:
+                    raise EngineError("no model is loaded", "load one first")
+                self._emit(self._context.answer(command))
             case Cancel() | Ping() | Shutdown():
                 """Taken off the wire by the reader, and by `run`."""
 
@@ -241,6 +253,8 @@ class EngineProcess:
         self._decoder = Decoder(
             backend, drafter, policy, self._emit_step, command.n_seq_max, self._recorder
         )
+        decoder = self._decoder
+        self._context = ContextCommands(command, backend, decoder.prompts, decoder.cache)
         self._emit(
             ModelLoaded(
                 model=command.name,

@@ -29,6 +29,7 @@ from agspec_tui.commands import (
 )
 from agspec_tui.engine import wire
 from agspec_tui.engine.asked import Asked
+from agspec_tui.engine.context_client import ContextClient
 from agspec_tui.engine.documents import Documents
 from agspec_tui.engine.link import Link
 from agspec_tui.engine.supervisor import Supervisor
@@ -69,6 +70,8 @@ class EngineClient:
             log_dir: folder of the child's output, engine.log.
             limits: how much patience there is with a child; None for the usual one.
         """
+        self.context = ContextClient(self._send, self._available)
+        """Counts transcripts, saves and restores the cache."""
         self._on_event = on_event
         self._log_path = log_dir / "engine.log"
         self._supervisor = Supervisor(self, self._log_path, limits or Limits())
@@ -215,7 +218,8 @@ class EngineClient:
 
     def owes(self) -> bool:
         """See `Ward`."""
-        return bool(self._asked or self._measured or self._documents.n_waiting)
+        n_open = self.context.n_open + self._documents.n_waiting
+        return bool(self._asked or self._measured or n_open)
 
     def goes_on_after(self, how: str, *, may_restart: bool) -> bool:
         """See `Ward`."""
@@ -228,6 +232,7 @@ class EngineClient:
         self._report(failure.message, hint, restarting=may_restart)
         for measured in self._measured.values():
             _reject(measured, failure)
+        self.context.fail(failure)
         if may_restart:
             self._pass_on(failure)
         else:
@@ -256,6 +261,7 @@ class EngineClient:
         self._asked.clear()
         for measured in self._measured.values():
             _reject(measured, failure)
+        self.context.fail(failure)
         self._documents.fail(failure)
         self._ready.set()  # whoever waits goes on, to be refused
 
@@ -278,6 +284,10 @@ class EngineClient:
 
     def take(self, event: EngineEvent) -> None:
         """Give an event to whoever waits for it, then to everybody."""
+        if not self.context.take(event):
+            self._take(event)
+
+    def _take(self, event: EngineEvent) -> None:
         match event:
             case ModelLoaded():
                 self._supervisor.loaded()

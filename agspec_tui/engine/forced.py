@@ -1,6 +1,7 @@
 """A target that says again what a recorded one said: the same loop, with no weights."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -152,6 +153,18 @@ class ForcedBackend:
         for slot in slots:
             self._n_cached[slot] = pos + len(ids)
         return 0.0
+
+    def save(self, slot: int, path: Path, ids: Sequence[int]) -> int:
+        """There is nothing to save.
+
+        Raises:
+            EngineError: always.
+        """
+        raise EngineError("a recorded target has no cells", "save a session's while it runs")
+
+    def load(self, slot: int, path: Path) -> list[int]:
+        """Nothing can be loaded."""
+        return []
 
     def abort(self, *, on: bool) -> None:
         """There is nothing to abort."""

@@ -8,6 +8,7 @@ contents with special tokens on.
 import ctypes
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import llama_cpp
 import msgspec
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agspec_tui.commands import LoadModel
+from agspec_tui.engine import llama_state
 from agspec_tui.engine.chat_template import render_chatml, split_scaffold
 from agspec_tui.engine.llama_context import load_model, log_warnings, make_context, place
 from agspec_tui.engine.llama_rollback import Rollback
@@ -154,6 +156,17 @@ class LlamaBackend(LlamaTokenizer):
     def trim(self, slot: int, n_keep: int) -> bool:
         """Drop the tail of a sequence; see `Backend.trim`."""
         return self._rollback.trim(slot, n_keep)
+
+    def save(self, slot: int, path: Path, ids: Sequence[int]) -> int:
+        """Write the cells of a sequence; see `Backend.save`."""
+        return llama_state.save(self._context, slot, path, ids)
+
+    def load(self, slot: int, path: Path) -> list[int]:
+        """Fill a sequence from a file; see `Backend.load`."""
+        ids = llama_state.load(self._context, slot, path, self.n_ctx)
+        if not ids:
+            self.trim(slot, 0)
+        return ids
 
     def chooser(self, grammar: str) -> Chooser:
         """Greedy choice, under a grammar if one is given."""

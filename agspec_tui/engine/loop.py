@@ -51,6 +51,16 @@ class Decoder:
         self._cache = KvCache(backend, n_slots)
 
     @property
+    def cache(self) -> KvCache:
+        """The sequences and what they hold."""
+        return self._cache
+
+    @property
+    def prompts(self) -> PromptBuilder:
+        """What makes prompts of transcripts."""
+        return self._prompts
+
+    @property
     def rollback(self) -> bool:
         """Whether rejected tokens can be trimmed from the cache; if not, nothing is drafted."""
         return self._cache.rollback

@@ -182,6 +182,15 @@ class ScriptedBackend(ScriptedTokenizer):
         del self._cache.setdefault(slot, [])[n_keep:]
         return True
 
+    def save(self, slot: int, path: Path, ids: Sequence[int]) -> int:
+        """Write the tokens of a sequence."""
+        return path.write_bytes(msgspec.json.encode(list(ids)))
+
+    def load(self, slot: int, path: Path) -> list[int]:
+        """Read them again."""
+        self._cache[slot] = msgspec.json.decode(path.read_bytes(), type=list[int])
+        return list(self._cache[slot])
+
     def abort(self, *, on: bool) -> None:
         """Set or clear the flag that ends a delay."""
         if on:

@@ -74,9 +74,18 @@ class SequenceTable:
     def __iter__(self) -> Iterator[Sequence]:
         return iter(self._by_name.values())
 
+    @property
+    def is_full(self) -> bool:
+        """Whether every slot is taken."""
+        return len(self._by_name) >= self._n_slots
+
     def find(self, name: str) -> Sequence | None:
         """The sequence of this name; None if there is none."""
         return self._by_name.get(name)
+
+    def named(self) -> list[tuple[str, Sequence]]:
+        """Names and sequences, the one used last first."""
+        return sorted(self._by_name.items(), key=lambda item: -item[1].last_used)
 
     def can_take(self, name: str) -> bool:
         """Whether `take` has a sequence for this name that is not busy."""

@@ -1,6 +1,7 @@
 """What the decode loop needs of a backend; declared here because the loop consumes it."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -128,6 +129,26 @@ class Backend(Tokenizer, Protocol):
 
         Returns:
             False if the memory cannot be shared up to a token; the others are empty then.
+        """
+        ...
+
+    def save(self, slot: int, path: Path, ids: Sequence[int]) -> int:
+        """Write the cells of a sequence, which hold `ids`, to a file that exists.
+
+        Returns:
+            Size of the file in bytes.
+
+        Raises:
+            EngineError: it cannot be written.
+        """
+        ...
+
+    def load(self, slot: int, path: Path) -> list[int]:
+        """Fill a sequence, which is empty, from a file of `save`.
+
+        Returns:
+            The token ids that its cells hold; none if the file is not of this context or there is
+            no room, and the sequence is empty then.
         """
         ...
 

@@ -11,9 +11,12 @@ from agspec_tui.errors import AgspecError
 from agspec_tui.events import (
     ApprovalAnswered,
     ApprovalRequested,
+    CacheRestored,
+    CacheSaved,
     Calibrated,
     CommandFinished,
     CommandStarted,
+    ContextReported,
     DocumentIndexed,
     EditApplied,
     EditProposed,
@@ -32,6 +35,7 @@ from agspec_tui.events import (
     StepCommitted,
     TaskFinished,
     TaskSubmitted,
+    TokensCounted,
     TurnFinished,
     TurnStarted,
     VerdictReached,
@@ -53,6 +57,7 @@ TurnGroup = TurnStarted | TurnFinished | PlanProposed
 EditGroup = (
     EditProposed | EditRefused | ApprovalRequested | ApprovalAnswered | EditApplied | EditReverted
 )
+ContextGroup = ContextReported | TokensCounted | CacheSaved | CacheRestored
 CommandGroup = CommandStarted | CommandFinished | VerdictReached
 
 _LOG = logging.getLogger(__name__)
@@ -151,6 +156,8 @@ class Bridge:
                 | DocumentIndexed()
             ):
                 self._engine(event)
+            case ContextReported() | TokensCounted() | CacheSaved() | CacheRestored():
+                self._context(event)
             case _:
                 assert_never(event)
 
@@ -268,5 +275,21 @@ class Bridge:
             case DocumentIndexed():
                 if event.skipped:
                     view.write(entries.note(f"{event.path} not indexed: {event.skipped}"))
+            case _:
+                assert_never(event)
+
+    def _context(self, event: ContextGroup) -> None:
+        view = self._view
+        match event:
+            case ContextReported():
+                view.write(entries.context(event))
+            case CacheSaved():
+                view.write(entries.note(f"saved what was read: {event.n_tokens} tokens"))
+            case CacheRestored():
+                view.write(entries.note(f"took up {event.n_tokens} tokens that were read before"))
+                for line in event.notes:
+                    view.write(entries.note(f"not taken up: {line}"))
+            case TokensCounted():
+                """For whoever asked."""
             case _:
                 assert_never(event)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from agspec_tui.events import (
     Calibrated,
     CommandFinished,
+    ContextReported,
     EditProposed,
     EngineFailed,
     PlanProposed,
@@ -78,6 +79,19 @@ def heading(event: TurnStarted) -> list[Line]:
             (f"  turn {event.turn}{form}", "muted"),
         ),
     ]
+
+
+def context(event: ContextReported) -> list[Line]:
+    """How full the context is, and what had to be left out of it."""
+    used = f"context {count(event.n_prompt)} + {count(event.n_reply)} of {count(event.n_ctx)}"
+    made = [line((used, "muted"), gutter=_QUIET)]
+    if event.dropped:
+        left_out = f"! left out, to fit: {', '.join(event.dropped)}"
+        made.append(line((left_out, "warning"), gutter=_QUIET))
+    if event.summarised:
+        summarised = f"! summarised, to fit: {', '.join(event.summarised)}"
+        made.append(line((summarised, "warning"), gutter=_QUIET))
+    return made
 
 
 def turn_summary(event: TurnFinished) -> list[Line]:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -104,6 +105,16 @@ class NgramBackend:
             assert not self.cache.get(other)
             self.cache[other], self._cells[other] = tokens[:n_shared], cells[:n_shared]
         return True
+
+    def save(self, slot: int, path: Path, ids: Sequence[int]) -> int:
+        assert self.cache[slot] == list(ids)
+        return path.write_bytes(bytes(ids))
+
+    def load(self, slot: int, path: Path) -> list[int]:
+        assert not self.cache.get(slot)
+        self.cache.setdefault(slot, [])
+        self._add(slot, list(path.read_bytes()))
+        return list(self.cache[slot])
 
     def abort(self, *, on: bool) -> None:
         self._aborted = on
