@@ -138,6 +138,8 @@ class KvCache:
     def make_room(self, n_tokens: int) -> bool:
         """Free cells of idle sequences until `n_tokens` are free; False if that is not enough."""
         missing = n_tokens - self.n_free
+        if missing <= 0:  # at most steps: nobody has to be looked for
+            return True
         idle = sorted((one for one in self._table if not one.busy), key=lambda one: one.last_used)
         for sequence in idle:
             if missing <= 0:

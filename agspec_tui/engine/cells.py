@@ -47,6 +47,8 @@ class SharedCells:
         Args:
             lengths: tokens in the cache of each of them.
         """
+        if not self._n_shared:  # asked at every step
+            return sum(lengths.values())
         n_used = 0
         counted: list[int] = []
         for slot, length in lengths.items():

@@ -54,7 +54,7 @@ class LlamaBackend(LlamaTokenizer):
         self._model = load_model(load, placement)
         n_layers = int(llama_cpp.llama_model_n_layer(self._model)) + 1
         self.device = placement.label(n_layers)
-        self._vocab = llama_cpp.llama_model_get_vocab(self._model)
+        super().__init__(llama_cpp.llama_model_get_vocab(self._model))
         if beside:
             n_trained = int(llama_cpp.llama_model_n_ctx_train(self._model))
             load = msgspec.structs.replace(load, n_ctx=min(load.n_ctx, n_trained or load.n_ctx))
@@ -66,7 +66,6 @@ class LlamaBackend(LlamaTokenizer):
         self._rollback = Rollback(self._model, self._context, self._read)
         self.n_ctx = int(llama_cpp.llama_n_ctx(self._context))
         self.n_batch = load.n_batch
-        self.n_vocab = int(llama_cpp.llama_vocab_n_tokens(self._vocab))
         template = llama_cpp.llama_model_chat_template(self._model, None)
         self._template: bytes = template or b"chatml"
         self._batch = llama_cpp.llama_batch_init(load.n_batch, 0, 1)
