@@ -1,0 +1,188 @@
+"""Stages of the check on the machine: each within its time, each in the document, whatever fails.
+
+Runs with nothing but Python.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+TAIL_LINES = 30
+"""Lines of a failed command's output that the document keeps."""
+_KILL_S = 5.0
+
+
+class StageFailed(Exception):
+    """Why a stage failed, in one line; `tail` is the end of what its command printed."""
+
+    def __init__(self, reason: str, tail: Sequence[str] = ()) -> None:
+        super().__init__(reason)
+        self.tail = list(tail)
+
+
+class Stages:
+    """Runs stages in turn and keeps the document on disk up to date.
+
+    The document is written anew after every stage, so that a machine that is taken away leaves
+    what was measured until then.
+    """
+
+    def __init__(
+        self,
+        out: Path,
+        document: dict[str, Any],
+        budget_s: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Begin.
+
+        Args:
+            out: the document's file.
+            document: what it holds besides the stages; stages may add to it.
+            budget_s: seconds after which no stage is begun, and by which the last one is ended.
+            clock: seconds from any moment on.
+        """
+        self.document = document
+        self._out = out
+        self._clock = clock
+        self._started = clock()
+        self._budget_s = budget_s
+        self._entries: list[dict[str, Any]] = []
+        document["stages"] = self._entries
+        self.write()
+
+    def left_s(self) -> float:
+        """Seconds that are left for all further stages."""
+        return self._budget_s - (self._clock() - self._started)
+
+    def run(
+        self,
+        name: str,
+        limit_s: float,
+        work: Callable[[float], dict[str, Any] | None],
+        needs: Sequence[str] = (),
+    ) -> dict[str, Any] | None:
+        """Run a stage.
+
+        Args:
+            name: its name.
+            limit_s: most seconds it may take.
+            work: given the seconds that it has, does it; what it returns is given back.
+            needs: stages that it cannot do without.
+
+        Returns:
+            What `work` returned; None if the stage failed or was skipped.
+        """
+        lacking = [need for need in needs if not self.is_done(need)]
+        if lacking:
+            return self._note(name, "skipped", 0.0, f"{lacking[0]} is not done")
+        limit_s = min(limit_s, self.left_s())
+        if limit_s < 1:
+            return self._note(name, "skipped", 0.0, "no time is left")
+        print(f"── {name} (at most {limit_s:.0f} s)", flush=True)
+        began = self._clock()
+        try:
+            result = work(limit_s)
+        except StageFailed as error:
+            return self._note(name, "failed", self._clock() - began, str(error), error.tail)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            return self._note(name, "failed", self._clock() - began, reason)
+        self._note(name, "done", self._clock() - began)
+        return {} if result is None else result
+
+    def is_done(self, name: str) -> bool:
+        """Whether a stage was run and did what it should."""
+        return any(one["name"] == name and one["status"] == "done" for one in self._entries)
+
+    def _note(
+        self, name: str, status: str, seconds: float, reason: str = "", tail: Sequence[str] = ()
+    ) -> None:
+        entry: dict[str, Any] = {"name": name, "status": status, "seconds": round(seconds, 2)}
+        if reason:
+            entry["reason"] = reason
+        if tail:
+            entry["output_tail"] = list(tail)
+        self._entries.append(entry)
+        print(
+            f"── {name}: {status}, {seconds:.1f} s" + (f": {reason}" if reason else ""), flush=True
+        )
+        for line in tail:
+            print(f"   {line}", flush=True)
+        self.write()
+
+    def write(self) -> None:
+        """Write the document: a whole one, the old or the new, whenever the machine goes."""
+        self.document["wall_s"] = round(self._clock() - self._started, 2)
+        self.document["ok"] = bool(self._entries) and all(
+            one["status"] == "done" for one in self._entries
+        )
+        staged = self._out.with_name(self._out.name + ".part")
+        staged.write_text(json.dumps(self.document, indent=1) + "\n")
+        staged.replace(self._out)
+
+
+def run_command(
+    command: Sequence[str],
+    limit_s: float,
+    log: Path,
+    environment: dict[str, str] | None = None,
+    folder: Path | None = None,
+) -> str:
+    """Run a command in a process group of its own; its output goes to a file.
+
+    Returns:
+        What it printed.
+
+    Raises:
+        StageFailed: it could not be started, failed, or took too long and was ended with all the
+            processes it had started.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as file:
+        try:
+            process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                cwd=folder,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise StageFailed(f"{command[0]}: {error.strerror or error}") from error
+        try:
+            code = process.wait(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            _end(process)
+            raise StageFailed(f"not done after {limit_s:.0f} s", tail_of(log)) from None
+        except BaseException:
+            _end(process)
+            raise
+    if code != 0:
+        raise StageFailed(f"{Path(command[0]).name} ended with code {code}", tail_of(log))
+    return log.read_text(encoding="utf-8", errors="replace")
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End a process group, politely first."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=_KILL_S)
+            if number == signal.SIGKILL:
+                return
+
+
+def tail_of(log: Path) -> list[str]:
+    """The last lines of a file, none of them longer than a few hundred characters."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return [line[:300] for line in lines[-TAIL_LINES:]]
