@@ -25,7 +25,7 @@ def asked(*command: str) -> str:
         result = subprocess.run(command, capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.SubprocessError):
         return ""
-    return result.stdout.strip() if result.returncode == 0 else ""
+    return (result.stdout or result.stderr).strip() if result.returncode == 0 else ""
 
 
 def describe() -> dict[str, Any]:

@@ -172,7 +172,8 @@ class Check:
 
     def _check_device(self, limit_s: float) -> None:
         """A build that lacks the GPU would measure the processor without a word."""
-        code = "from llama_cpp import *; print(llama_supports_gpu_offload(), llama_print_system_info())"
+        code = "import llama_cpp as l; print(l.llama_supports_gpu_offload(), end=' ')"
+        code += "; print(l.llama_print_system_info().decode())"
         said = self._command("device", limit_s, [str(self._python), "-c", code])
         self._build["system_info"] = said.strip().splitlines()[-1]
         if not self._options.cpu and not self._build["system_info"].startswith("True"):

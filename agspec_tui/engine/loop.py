@@ -16,7 +16,18 @@ from agspec_tui.commands import Generate
 from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Drafter, Match, Piece
 from agspec_tui.engine.cache import KvCache
 from agspec_tui.engine.evidence import evidence_of
-from agspec_tui.engine.prompt import PromptBuilder
+        if command.forced:
+            chooser = ForcedChooser(command.forced)
+        chooser.resume(command.said)
+        pieces = self.pieces(command) if pieces is None else pieces
+        ids = [token for piece in pieces for token in piece.ids]
+        placed = self._cache.place(command.sequence, command.request, ids)
+        if placed is None:
+            raise EngineError("every sequence is busy", "wait until a reply has ended")
+        sequence, n_reused = placed.sequence, placed.n_reused
+        reply = Reply(self._backend, most_tokens(command), command.stop)
+        reply.resume(command.said)
+        started = read = time.perf_counter()
 from agspec_tui.engine.reply import Reply
 from agspec_tui.engine.sequence import Sequence
 from agspec_tui.engine.source_lines import SourceLines
@@ -98,6 +109,7 @@ class Decoder:
             EngineError: the prompt does not fit, the grammar is wrong, or the target failed.
         """
         chooser = self._backend.chooser(command.grammar)
+<<<<<<< HEAD
         chooser.resume(command.said)
         pieces = self.pieces(command) if pieces is None else pieces
         ids = [token for piece in pieces for token in piece.ids]
@@ -108,6 +120,18 @@ class Decoder:
         reply = Reply(self._backend, command.max_tokens, command.stop)
         reply.resume(command.said)
         started = read = time.perf_counter()
+=======
+        if command.forced:
+            chooser = ForcedChooser(command.forced)
+        pieces = self.pieces(command) if pieces is None else pieces
+        ids = [token for piece in pieces for token in piece.ids]
+        placed = self._cache.place(command.sequence, command.request, ids)
+        sequence, n_reused, broken_at = placed.sequence, placed.n_reused, placed.broken_at
+        max_tokens = min(command.max_tokens, len(command.forced) or command.max_tokens)
+        reply = Reply(self._backend, max_tokens, command.stop)
+        started = time.perf_counter()
+        read = started
+>>>>>>> 064435e (engine: force a reply on a target that runs all the same)
         aborted = False
         try:
             self._prefill(command, sequence, ids, n_reused, cancelled)

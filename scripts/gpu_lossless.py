@@ -1,0 +1,201 @@
+"""Whether drafting changes what the target says: `gpu_lossless.py MODEL SESSIONS OUT`.
+
+The same prompts are decoded plainly and with drafts, the target choosing freely. Where the tokens
+part, both are looked at: kernels of different sizes round differently, so that two tokens of nearly
+the same logit may change places. Such a near tie is shown by measuring how far the rounding moves
+the logits there; anything else is a failure.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from gpu_replies import Reply, load_for, methods_of, read_replies, settings_for
+
+from agspec_tui.commands import LoadModel
+from agspec_tui.config import logs_dir
+from agspec_tui.engine.client import EngineClient
+from agspec_tui.engine.llama import LlamaBackend
+from agspec_tui.engine.prompt import PromptBuilder
+from agspec_tui.errors import AgspecError
+
+N_CTX = 8192
+N_BATCH = 512
+N_RETOLD = 32
+"""Tokens before the parting that are decoded one by one, and in one pass."""
+Row = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """Where a drafted reply parts from the plain one."""
+
+    prompt: int
+    """Number of the prompt, from 0."""
+    method: str
+    """How it was drafted."""
+    position: int
+    """Tokens of the reply before it."""
+    plain: int
+    """The token that plain decoding chose; −1 if it chose none."""
+    drafted: int
+    """The token that was chosen with drafts; −1 if there was none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """How near two tokens are, and how far rounding moves logits there."""
+
+    gap: float
+    """Difference of both logits, of the two ways of decoding the smaller one."""
+    rounding: float
+    """Largest difference of a logit between one by one and all in one pass."""
+    ranks: tuple[int, int]
+    """Ranks of both tokens one by one, 0 the best."""
+
+    @property
+    def is_tie(self) -> bool:
+        """Whether rounding alone may swap them: each may move by as much."""
+        return self.gap <= 2 * self.rounding
+
+
+def first_parting(plain: Sequence[int], drafted: Sequence[int]) -> int | None:
+    """Position of the first token that differs; None if all are the same."""
+    for position, (one, other) in enumerate(zip(plain, drafted, strict=False)):
+        if one != other:
+            return position
+    return None if len(plain) == len(drafted) else min(len(plain), len(drafted))
+
+
+def proof_of(single: Row, together: Row, plain: int, drafted: int) -> Proof:
+    """Compare two tokens in the rows of two ways of decoding the same text."""
+    ranks = tuple(int((single > single[token]).sum()) for token in (plain, drafted))
+    return Proof(
+        gap=float(min(abs(row[plain] - row[drafted]) for row in (single, together))),
+        rounding=float(np.abs(single - together).max()),
+        ranks=(ranks[0], ranks[1]),
+    )
+
+
+async def decode(
+    load: LoadModel, replies: Sequence[Reply], config: object, n_tokens: int
+) -> tuple[list[tuple[int, ...]], list[Parting], dict[str, int]]:
+    """Decode every prompt plainly and with each method, twice.
+
+    The second time the first reply is in the session's corpus, so that drafts are long and mostly
+    right.
+
+    Returns:
+        Plain replies, where drafted ones part from them, and how much was drafted and accepted.
+    """
+    client = EngineClient(lambda event: None, logs_dir())
+    plain: list[tuple[int, ...]] = []
+    partings: list[Parting] = []
+    counts = {"n_tokens": 0, "n_drafted": 0, "n_accepted": 0}
+    request = 0
+    try:
+        methods = methods_of(config)
+        await client.start(load, methods.pop("none"))
+        for number, reply in enumerate(replies):
+            request += 1
+            command = reply.command(request, forced=0, max_tokens=n_tokens, drafting=False)
+            plain.append((await client.generate(command)).ids)
+            for name, drafting in methods.items():
+                await client.configure(drafting)
+                await client.reset(keep_cache=True)
+                for _ in range(2):
+                    request += 1
+                    command = msgspec.structs.replace(command, request=request, drafting=True)
+                    finished = await client.generate(command)
+                    counts["n_tokens"] += finished.n_tokens
+                    counts["n_drafted"] += finished.n_drafted
+                    counts["n_accepted"] += finished.n_accepted
+                    at = first_parting(plain[-1], finished.ids)
+                    if at is not None:
+                        one, other = (
+                            ids[at] if at < len(ids) else -1 for ids in (plain[-1], finished.ids)
+                        )
+                        partings.append(Parting(number, name, at, one, other))
+    finally:
+        await client.close()
+    return plain, partings, counts
+
+
+def prove(
+    load: LoadModel,
+    replies: Sequence[Reply],
+    plain: Sequence[Sequence[int]],
+    partings: Sequence[Parting],
+) -> list[Proof | None]:
+    """Decode up to each parting in both ways; None where one of the replies just ended."""
+    backend = LlamaBackend(load)
+    try:
+        prompts = PromptBuilder(backend)
+        proofs: list[Proof | None] = []
+        for parting in partings:
+            reply = replies[parting.prompt]
+            pieces = prompts.pieces(f"proof {len(proofs)}", reply.messages)
+            ids = [int(token) for piece in pieces for token in piece.ids]
+            ids += plain[parting.prompt][: parting.position]
+            if min(parting.plain, parting.drafted) < 0:
+                proofs.append(None)
+                continue
+            single, together = row_behind(backend, ids, 1), row_behind(backend, ids, N_RETOLD)
+            proofs.append(proof_of(single, together, parting.plain, parting.drafted))
+        return proofs
+    finally:
+        backend.close()
+
+
+def row_behind(backend: LlamaBackend, ids: Sequence[int], size: int) -> Row:
+    """The logits behind a text whose last tokens are decoded in passes of `size`."""
+    backend.trim(0, 0)
+    start = max(0, len(ids) - N_RETOLD)
+    borders = [*range(0, start, backend.n_batch), *range(start, len(ids), size), len(ids)]
+    row = np.empty(0, np.float32)
+    for begin, end in pairwise(borders):
+        row = backend.decode(ids[begin:end], begin, 0, 1)[0].copy()
+    return row
+
+
+def main() -> int:
+    """Check; 1 if a reply changed for no proven reason, or the engine refused or failed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model", type=Path)
+    parser.add_argument("sessions", type=Path, help="made by gpu_pack.py")
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--limit", type=float, default=100.0, help="not looked at")
+    parser.add_argument("--n-prompts", type=int, default=6)
+    parser.add_argument("--n-tokens", type=int, default=256, help="of each reply")
+    options = parser.parse_args()
+    replies = [one[0] for one in read_replies(options.sessions, options.model)]
+    replies = sorted(replies, key=lambda one: one.n_prompt)[: options.n_prompts]
+    config = settings_for(options.model, N_CTX, N_BATCH)
+    try:
+        load = load_for(config, 4)
+        plain, partings, counts = asyncio.run(decode(load, replies, config, options.n_tokens))
+        proofs = prove(load, replies, plain, partings) if partings else []
+    except AgspecError as error:
+        print(f"error: {error.one_line()}", file=sys.stderr)
+        return 1
+    found = [
+        {**asdict(parting), **(asdict(proof) if proof else {}), "tie": bool(proof and proof.is_tie)}
+        for parting, proof in zip(partings, proofs, strict=True)
+    ]
+    lossless = all(one["tie"] for one in found)
+    document = {**counts, "n_prompts": len(replies), "partings": found, "lossless": lossless}
+    options.out.write_text(json.dumps(document))
+    print(json.dumps(document, indent=1))
+    return 0 if lossless else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
