@@ -15,14 +15,21 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Iterable, Sequence
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 from gguf_writer import GgufError
+from gpu_recordings import collect
 from random_gguf import write_vocabulary
 from requirements import ROOT, requirements
 
+from agspec_tui.config import models_dir
+from agspec_tui.errors import AgspecError
+
 MOST_BYTES = 60_000_000
 """The folder is refused above this size: what is lent a machine carries little more."""
+MANIFEST = "manifest.json"
+"""Says what the folder is for; without it, a folder was not packed."""
 NOT_NEEDED = ("textual", "watchdog")
 """Run-time requirements that nothing of the check imports."""
 ALSO = (
@@ -109,8 +116,6 @@ def trim(sdist: Path, out: Path) -> None:
 
 
 def _add(archive: tarfile.TarFile, name: str, data: bytes, mode: int) -> None:
-    from io import BytesIO
-
     member = tarfile.TarInfo(name)
     member.size, member.mode = len(data), mode
     archive.addfile(member, BytesIO(data))
@@ -148,7 +153,7 @@ def fetch_source(folder: Path) -> Path:
     return next(folder.glob("llama_cpp_python-*.tar.gz"))
 
 
-def _run(command: Sequence[str], failure: str, **variables: str) -> None:
+def _run(command: Sequence[str], failure: str, **variables: str) -> str:
     # Metadata of a source distribution is asked of its build tools, which lie beside this Python.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     environment = {**os.environ, "PATH": path, **variables}
@@ -156,6 +161,7 @@ def _run(command: Sequence[str], failure: str, **variables: str) -> None:
     if result.returncode:
         lines = [line for line in result.stderr.splitlines() if line.strip()]
         raise PackError(f"{failure}: {lines[-1] if lines else result.returncode}")
+    return result.stdout
 
 
 def size_of(folder: Path) -> int:
@@ -180,45 +186,52 @@ def check_size(folder: Path, most: int = MOST_BYTES) -> int:
 
 
 def pack(options: argparse.Namespace) -> None:
-    """Fill the folder.
+    """Make the folder; what was packed there before is replaced, anything else is left alone.
 
     Raises:
+        AgspecError: the recorded sessions cannot be read.
         GgufError: the model holds no tokenizer.
         PackError: something is missing, or the folder became too large.
         OSError: a file cannot be read or written.
     """
-    from gpu_recordings import collect
-
     folder: Path = options.folder
-    if folder.exists() and any(folder.iterdir()) and not (folder / "manifest.json").is_file():
+    if folder.exists() and not (folder / MANIFEST).is_file() and any(folder.iterdir()):
         raise PackError(f"{folder} holds other files")
-    shutil.rmtree(folder, ignore_errors=True)
-    (folder / "wheels").mkdir(parents=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".packing-") as scratch:
+        staged = Path(scratch) / "packed"
+        staged.mkdir()
+        _fill(staged, options, Path(scratch))
+        check_size(staged)
+        shutil.rmtree(folder, ignore_errors=True)
+        staged.rename(folder)
+
+
+def _fill(folder: Path, options: argparse.Namespace, scratch: Path) -> None:
     for name in SOURCES:
         shutil.copy(ROOT / "scripts" / name, folder / name)
     texts = collect(options.traces)
     if not texts:
         raise PackError("the recorded sessions hold no reply to force; name others: --traces")
-    (folder / "sessions.json.gz").write_bytes(gzip.compress(json.dumps(texts).encode(), mtime=0))
-    with tempfile.TemporaryDirectory() as scratch:
-        bare = Path(scratch) / "vocabulary.gguf"
-        write_vocabulary(bare, options.model)
-        packed = gzip.compress(bare.read_bytes(), mtime=0)
-        (folder / "vocabulary.gguf.gz").write_bytes(packed)
-        print("fetching the source of llama-cpp-python and the wheels", flush=True)
-        trim(options.sdist or fetch_source(Path(scratch)), folder / "llama-cpp-python.tar.gz")
+    _write_gzip(folder / "sessions.json.gz", json.dumps(texts).encode())
+    bare = scratch / "vocabulary.gguf"
+    write_vocabulary(bare, options.model)
+    _write_gzip(folder / "vocabulary.gguf.gz", bare.read_bytes())
+    print("fetching the source of llama-cpp-python and the wheels", flush=True)
+    trim(options.sdist or fetch_source(scratch), folder / "llama-cpp-python.tar.gz")
     download(folder / "wheels", options.python, wheel_requirements())
     archive = folder / "agspec-tui.tar.gz"
     command = ["git", "archive", "--format=tar.gz", "--prefix=agspec-tui/", "-o", str(archive)]
     _run([*command, "HEAD", "--", ".", ":!docs/images", ":!tests"], "git archive failed")
     if options.interpreter is not None:
         _carry_core(folder, options.interpreter)
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.strip()
+    commit = _run(["git", "rev-parse", "HEAD"], "git failed").strip()
     manifest = {"schema": 1, "python": options.python, "commit": commit}
-    (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
-    check_size(folder)
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
+
+
+def _write_gzip(path: Path, data: bytes) -> None:
+    path.write_bytes(gzip.compress(data, mtime=0))
 
 
 def _carry_core(folder: Path, interpreter: Path) -> None:
@@ -278,15 +291,13 @@ def main() -> int:
     try:
         options.model = options.model or _default_model()
         pack(options)
-    except (GgufError, PackError, OSError) as error:
+    except (AgspecError, GgufError, PackError, OSError) as error:
         print(f"gpu_check.sh: {error}", file=sys.stderr)
         return 2
     return 0
 
 
 def _default_model() -> Path:
-    from agspec_tui.config import models_dir
-
     return models_dir() / "qwen2.5-coder-1.5b.gguf"
 
 

@@ -26,6 +26,13 @@ BATCHES = "1,4,16"
 """Sequences in a pass that are calibrated."""
 BUDGET_S = 570.0
 """Seconds for all stages: a machine is lent for commands of ten minutes."""
+CPU_OPTIONS = {
+    "lossless": ("--n-prompts", "3", "--n-tokens", "96"),
+    "bench": ("--n-tokens", "600", "--batches", "1,4", "--rounds", "1"),
+}
+"""Less is decoded without a GPU: then it is the script that is checked, not the machine."""
+CPU_PATIENCE = 5.0
+"""How much longer a stage may take without a GPU."""
 SMALL_FLAGS = ("-DGGML_LLAMAFILE=OFF", "-DLLAVA_BUILD=OFF")
 """The flags of every build of this project; see `llama_wheel.py`."""
 
@@ -48,7 +55,8 @@ class Check:
             "build": {},
             "shapes": [],
         }
-        self._stages = Stages(options.out, document, options.budget)
+        patience = CPU_PATIENCE if options.cpu else 1.0
+        self._stages = Stages(options.out, document, options.budget * patience, patience)
         self._build: dict[str, Any] = document["build"]
 
     def run(self) -> bool:
@@ -202,12 +210,13 @@ class Check:
             self._command(f"{shape}-calibrate", limit_s, command)
             found["calibration"] = json.loads(out.read_text())
 
-        def measure(kind: str, limit_s: float, *more: str) -> None:
+        def measure(kind: str, limit_s: float) -> None:
             out = self._work / f"{shape}-{kind}.json"
             command = [str(self._python), str(scripts / f"gpu_{kind}.py"), str(self._model(shape))]
             command += [str(self._work / "sessions.json"), str(out), "--limit", f"{limit_s:.0f}"]
+            command += CPU_OPTIONS[kind] if self._options.cpu else ()
             try:
-                self._command(f"{shape}-{kind}", limit_s, [*command, *more])
+                self._command(f"{shape}-{kind}", limit_s, command)
             finally:
                 if out.is_file():
                     found[kind] = json.loads(out.read_text())

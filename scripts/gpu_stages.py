@@ -38,6 +38,7 @@ class Stages:
         out: Path,
         document: dict[str, Any],
         budget_s: float,
+        patience: float = 1.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Begin.
@@ -46,6 +47,7 @@ class Stages:
             out: the document's file.
             document: what it holds besides the stages; stages may add to it.
             budget_s: seconds after which no stage is begun, and by which the last one is ended.
+            patience: every stage may take its time as often as that.
             clock: seconds from any moment on.
         """
         self.document = document
@@ -53,6 +55,7 @@ class Stages:
         self._clock = clock
         self._started = clock()
         self._budget_s = budget_s
+        self._patience = patience
         self._entries: list[dict[str, Any]] = []
         document["stages"] = self._entries
         self.write()
@@ -72,7 +75,7 @@ class Stages:
 
         Args:
             name: its name.
-            limit_s: most seconds it may take.
+            limit_s: most seconds it may take on a machine with a GPU.
             work: given the seconds that it has, does it; what it returns is given back.
             needs: stages that it cannot do without.
 
@@ -82,7 +85,7 @@ class Stages:
         lacking = [need for need in needs if not self.is_done(need)]
         if lacking:
             return self._note(name, "skipped", 0.0, f"{lacking[0]} is not done")
-        limit_s = min(limit_s, self.left_s())
+        limit_s = min(limit_s * self._patience, self.left_s())
         if limit_s < 1:
             return self._note(name, "skipped", 0.0, "no time is left")
         print(f"── {name} (at most {limit_s:.0f} s)", flush=True)
