@@ -132,15 +132,12 @@ class Generate(_Command, frozen=True, kw_only=True):
     """GBNF that constrains the reply; empty for none."""
     drafting: bool = True
     """False decodes plainly whatever drafter is configured."""
-<<<<<<< HEAD
     said: tuple[int, ...] = ()
     """Ids of the reply that an engine committed before it died. They are read behind the prompt
     and the reply goes on from there; events and `max_tokens` cover what follows them."""
-=======
     forced: tuple[int, ...] = ()
     """What the target chooses, whatever it computes: times a target without trained weights on a
     recorded reply. Behind them the reply ends. Empty: its own choices."""
->>>>>>> 064435e (engine: force a reply on a target that runs all the same)
 
 
 class Cancel(_Command, frozen=True, kw_only=True):

@@ -53,7 +53,7 @@ LLAMA_CPP_FILES = ("CMakeLists.txt", "LICENSE", "cmake", "include", "src", "vend
 """What is kept of llama.cpp besides ggml and what its CMakeLists.txt names."""
 GGML_BACKENDS = ("ggml-cpu", "ggml-cuda")
 """Backends of ggml that are kept; of the others nothing is."""
-COMMON_ON = "set(LLAMA_BUILD_COMMON ON"
+COMMON_ON, COMMON_OFF = "set(LLAMA_BUILD_COMMON ON", "set(LLAMA_BUILD_COMMON OFF"
 """llama-cpp-python builds a library of llama.cpp that it does not install; the check does not."""
 
 
@@ -109,7 +109,7 @@ def trim(sdist: Path, out: Path) -> None:
             data = file.read() if file else b""
             if name == "CMakeLists.txt":
                 patched = COMMON_ON.encode() in data
-                data = data.replace(COMMON_ON.encode(), COMMON_ON.replace("ON", "OFF").encode())
+                data = data.replace(COMMON_ON.encode(), COMMON_OFF.encode())
             _add(target, f"llama-cpp-python/{name}", data, member.mode)
     if not patched:
         raise PackError(f"{sdist.name} has no CMakeLists.txt with {COMMON_ON!r}")

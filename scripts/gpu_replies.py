@@ -9,7 +9,7 @@ import msgspec
 
 from agspec_tui.commands import ConfigureDrafting, Generate, LoadModel, Message
 from agspec_tui.config import Config, load
-from agspec_tui.engine.llama import Vocabulary
+from agspec_tui.engine.llama_tokenizer import Vocabulary
 from agspec_tui.session.loading import plan_drafting, plan_load
 
 SPARE = 64

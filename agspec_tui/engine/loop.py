@@ -16,18 +16,8 @@ from agspec_tui.commands import Generate
 from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Drafter, Match, Piece
 from agspec_tui.engine.cache import KvCache
 from agspec_tui.engine.evidence import evidence_of
-        if command.forced:
-            chooser = ForcedChooser(command.forced)
-        chooser.resume(command.said)
-        pieces = self.pieces(command) if pieces is None else pieces
-        ids = [token for piece in pieces for token in piece.ids]
-        placed = self._cache.place(command.sequence, command.request, ids)
-        if placed is None:
-            raise EngineError("every sequence is busy", "wait until a reply has ended")
-        sequence, n_reused = placed.sequence, placed.n_reused
-        reply = Reply(self._backend, most_tokens(command), command.stop)
-        reply.resume(command.said)
-        started = read = time.perf_counter()
+from agspec_tui.engine.forced_chooser import ForcedChooser, most_tokens
+from agspec_tui.engine.prompt import PromptBuilder
 from agspec_tui.engine.reply import Reply
 from agspec_tui.engine.sequence import Sequence
 from agspec_tui.engine.source_lines import SourceLines
@@ -109,7 +99,8 @@ class Decoder:
             EngineError: the prompt does not fit, the grammar is wrong, or the target failed.
         """
         chooser = self._backend.chooser(command.grammar)
-<<<<<<< HEAD
+        if command.forced:
+            chooser = ForcedChooser(command.forced)
         chooser.resume(command.said)
         pieces = self.pieces(command) if pieces is None else pieces
         ids = [token for piece in pieces for token in piece.ids]
@@ -117,21 +108,9 @@ class Decoder:
         if placed is None:
             raise EngineError("every sequence is busy", "wait until a reply has ended")
         sequence, n_reused = placed.sequence, placed.n_reused
-        reply = Reply(self._backend, command.max_tokens, command.stop)
+        reply = Reply(self._backend, most_tokens(command), command.stop)
         reply.resume(command.said)
         started = read = time.perf_counter()
-=======
-        if command.forced:
-            chooser = ForcedChooser(command.forced)
-        pieces = self.pieces(command) if pieces is None else pieces
-        ids = [token for piece in pieces for token in piece.ids]
-        placed = self._cache.place(command.sequence, command.request, ids)
-        sequence, n_reused, broken_at = placed.sequence, placed.n_reused, placed.broken_at
-        max_tokens = min(command.max_tokens, len(command.forced) or command.max_tokens)
-        reply = Reply(self._backend, max_tokens, command.stop)
-        started = time.perf_counter()
-        read = started
->>>>>>> 064435e (engine: force a reply on a target that runs all the same)
         aborted = False
         try:
             self._prefill(command, sequence, ids, n_reused, cancelled)

@@ -8,7 +8,8 @@ from gguf_writer import BLOCK_TYPES, GgufError, Tensor, pair, read_pairs, write_
 from random_gguf import SHAPES, Shape, n_tokens_of, qwen2_tensors, write_model, write_vocabulary
 
 from agspec_tui.commands import LoadModel
-from agspec_tui.engine.llama import LlamaBackend, Vocabulary
+from agspec_tui.engine.llama import LlamaBackend
+from agspec_tui.engine.llama_tokenizer import Vocabulary
 from agspec_tui.models.gguf import read_header
 from tests.house.sources import ROOT
 
