@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import shutil
+import signal
 import sys
 import tarfile
 import tempfile
@@ -260,6 +261,7 @@ def main() -> int:
         options.wheel = options.wheel.resolve()
     work = options.work.resolve() if options.work else Path(tempfile.mkdtemp(prefix="gpu-check-"))
     work.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what runs is ended and noted
     try:
         return 0 if Check(options, work).run() else 1
     finally:

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import tarfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -68,55 +69,55 @@ class Stages:
         self,
         name: str,
         limit_s: float,
-        work: Callable[[float], dict[str, Any] | None],
+        work: Callable[[float], object],
         needs: Sequence[str] = (),
-    ) -> dict[str, Any] | None:
+    ) -> None:
         """Run a stage.
 
         Args:
             name: its name.
             limit_s: most seconds it may take on a machine with a GPU.
-            work: given the seconds that it has, does it; what it returns is given back.
+            work: given the seconds that it has, does it.
             needs: stages that it cannot do without.
-
-        Returns:
-            What `work` returned; None if the stage failed or was skipped.
         """
+        entry: dict[str, Any] = {"name": name, "status": "skipped", "seconds": 0.0}
+        self._entries.append(entry)
         lacking = [need for need in needs if not self.is_done(need)]
-        if lacking:
-            return self._note(name, "skipped", 0.0, f"{lacking[0]} is not done")
         limit_s = min(limit_s * self._patience, self.left_s())
-        if limit_s < 1:
-            return self._note(name, "skipped", 0.0, "no time is left")
+        if lacking or limit_s < 1:
+            entry["reason"] = f"{lacking[0]} is not done" if lacking else "no time is left"
+            self._show(entry)
+            return
+        entry["status"] = "running"  # what the document says if the machine goes meanwhile
+        self.write()
         print(f"── {name} (at most {limit_s:.0f} s)", flush=True)
         began = self._clock()
+        status, reason, tail = "failed", "a bug in the check, or it was stopped", []
         try:
-            result = work(limit_s)
+            work(limit_s)
+            status, reason = "done", ""
         except StageFailed as error:
-            return self._note(name, "failed", self._clock() - began, str(error), error.tail)
-        except Exception as error:
+            reason, tail = str(error), error.tail
+        except (OSError, ValueError, LookupError, EOFError, tarfile.TarError) as error:
             reason = f"{type(error).__name__}: {error}"
-            return self._note(name, "failed", self._clock() - began, reason)
-        self._note(name, "done", self._clock() - began)
-        return {} if result is None else result
+        finally:
+            entry.update(status=status, seconds=round(self._clock() - began, 2))
+            if reason:
+                entry["reason"] = reason
+            if tail:
+                entry["output_tail"] = tail
+            self._show(entry)
 
     def is_done(self, name: str) -> bool:
         """Whether a stage was run and did what it should."""
         return any(one["name"] == name and one["status"] == "done" for one in self._entries)
 
-    def _note(
-        self, name: str, status: str, seconds: float, reason: str = "", tail: Sequence[str] = ()
-    ) -> None:
-        entry: dict[str, Any] = {"name": name, "status": status, "seconds": round(seconds, 2)}
-        if reason:
-            entry["reason"] = reason
-        if tail:
-            entry["output_tail"] = list(tail)
-        self._entries.append(entry)
-        print(
-            f"── {name}: {status}, {seconds:.1f} s" + (f": {reason}" if reason else ""), flush=True
-        )
-        for line in tail:
+    def _show(self, entry: dict[str, Any]) -> None:
+        """Say how a stage ended, and write the document."""
+        reason = entry.get("reason")
+        line = f"── {entry['name']}: {entry['status']}, {entry['seconds']:.1f} s"
+        print(f"{line}: {reason}" if reason else line, flush=True)
+        for line in entry.get("output_tail", ()):
             print(f"   {line}", flush=True)
         self.write()
 

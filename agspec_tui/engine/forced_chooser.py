@@ -7,7 +7,7 @@ Made to say a recorded reply again, it shows what drafting that reply gains on a
 from collections.abc import Sequence
 
 from agspec_tui.commands import Generate
-from agspec_tui.engine.types import Logits
+from agspec_tui.engine.types import Chooser, Logits
 from agspec_tui.engine.verify import argmax
 from agspec_tui.errors import EngineError
 
@@ -51,6 +51,11 @@ class ForcedChooser:
     def resume(self, said: Sequence[int]) -> None:
         """Go on behind what was chosen before the engine died; see `Chooser.resume`."""
         self._n_chosen = len(said)
+
+
+def forced_or(command: Generate, chooser: Chooser) -> Chooser:
+    """What chooses the reply: what is forced, else the given chooser."""
+    return ForcedChooser(command.forced) if command.forced else chooser
 
 
 def most_tokens(command: Generate) -> int:

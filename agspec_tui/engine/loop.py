@@ -16,7 +16,7 @@ from agspec_tui.commands import Generate
 from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Drafter, Match, Piece
 from agspec_tui.engine.cache import KvCache
 from agspec_tui.engine.evidence import evidence_of
-from agspec_tui.engine.forced_chooser import ForcedChooser, most_tokens
+from agspec_tui.engine.forced_chooser import forced_or, most_tokens
 from agspec_tui.engine.prompt import PromptBuilder
 from agspec_tui.engine.reply import Reply
 from agspec_tui.engine.sequence import Sequence
@@ -98,9 +98,7 @@ class Decoder:
         Raises:
             EngineError: the prompt does not fit, the grammar is wrong, or the target failed.
         """
-        chooser = self._backend.chooser(command.grammar)
-        if command.forced:
-            chooser = ForcedChooser(command.forced)
+        chooser = forced_or(command, self._backend.chooser(command.grammar))
         chooser.resume(command.said)
         pieces = self.pieces(command) if pieces is None else pieces
         ids = [token for piece in pieces for token in piece.ids]

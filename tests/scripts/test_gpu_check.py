@@ -141,9 +141,11 @@ def statuses(out: Path) -> dict[str, str]:
 
 def test_the_document_names_what_failed_and_what_was_skipped_over_it(tmp_path):
     out = tmp_path / "out.json"
+    seen: list[dict[str, object]] = []
     stages = Stages(out, {"schema": 1}, 100)
     assert json.loads(out.read_text())["ok"] is False
-    assert stages.run("one", 10, lambda _: {"answer": 1}) == {"answer": 1}
+    stages.run("one", 10, lambda _: seen.append(json.loads(out.read_text())["stages"][0]))
+    assert [one["status"] for one in seen] == ["running"]
     assert json.loads(out.read_text())["ok"] is True
     stages.run("two", 10, raising(StageFailed("it broke", ["last line"])), ["one"])
     stages.run("three", 10, lambda _: None, ["two"])
@@ -155,6 +157,40 @@ def test_the_document_names_what_failed_and_what_was_skipped_over_it(tmp_path):
     assert document["stages"][2]["reason"] == "two is not done"
     assert document["stages"][3]["reason"] == "ValueError: unforeseen"
     assert document["ok"] is False
+    with pytest.raises(AssertionError):
+        stages.run("five", 10, raising(AssertionError("a bug")))
+    assert statuses(out)["five"] == "failed"
+
+
+def test_a_check_that_is_stopped_ends_its_command_and_says_where_it_was(tmp_path):
+    child, out = tmp_path / "pid", tmp_path / "out.json"
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    process = subprocess.Popen(
+        [sys.executable, str(program), str(child), str(out)],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "scripts")},
+    )
+    deadline = time.monotonic() + 20
+    while not (child.is_file() and child.read_text().strip()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.terminate()
+    assert process.wait(timeout=20) == 1
+    assert statuses(out) == {"one": "failed"}
+    while is_running(int(child.read_text())):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+PROGRAM = """
+import signal, sys
+from pathlib import Path
+from gpu_stages import Stages, run_command
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+child, out = sys.argv[1:]
+command = ["sh", "-c", f"echo $$ > {child}; sleep 60"]
+Stages(Path(out), {}, 100).run("one", 60, lambda s: run_command(command, s, Path(out + ".log")))
+"""
 
 
 def test_stages_share_the_time_and_the_last_ones_may_get_none(tmp_path):
