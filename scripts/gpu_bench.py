@@ -194,7 +194,7 @@ def main() -> int:
     parser.add_argument("model", type=Path)
     parser.add_argument("sessions", type=Path, help="made by gpu_pack.py")
     parser.add_argument("out", type=Path)
-    parser.add_argument("--limit", type=float, default=180.0, help="seconds")
+    parser.add_argument("--limit", type=float, default=110.0, help="seconds")
     parser.add_argument("--n-tokens", type=int, default=3000, help="of replies one by one")
     parser.add_argument("--rounds", type=int, default=2, help="of each batch")
     parser.add_argument(

@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import json
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -21,7 +22,7 @@ import numpy.typing as npt
 from gpu_replies import Reply, load_for, methods_of, read_replies, settings_for
 
 from agspec_tui.commands import LoadModel
-from agspec_tui.config import logs_dir
+from agspec_tui.config import Config, logs_dir
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.engine.llama import LlamaBackend
 from agspec_tui.engine.prompt import PromptBuilder
@@ -29,6 +30,8 @@ from agspec_tui.errors import AgspecError
 
 N_CTX = 8192
 N_BATCH = 512
+SHARE_DECODING = 0.6
+"""Share of the time after which no prompt is begun; what is left is for it and for proofs."""
 N_RETOLD = 32
 """Tokens before the parting that are decoded one by one, and in one pass."""
 Row = npt.NDArray[np.float32]
@@ -86,9 +89,9 @@ def proof_of(single: Row, together: Row, plain: int, drafted: int) -> Proof:
 
 
 async def decode(
-    load: LoadModel, replies: Sequence[Reply], config: object, n_tokens: int
+    load: LoadModel, replies: Sequence[Reply], config: Config, n_tokens: int, until: float
 ) -> tuple[list[tuple[int, ...]], list[Parting], dict[str, int]]:
-    """Decode every prompt plainly and with each method, twice.
+    """Decode prompts plainly and with each method, twice; no further prompt is begun after `until`.
 
     The second time the first reply is in the session's corpus, so that drafts are long and mostly
     right.
@@ -105,6 +108,8 @@ async def decode(
         methods = methods_of(config)
         await client.start(load, methods.pop("none"))
         for number, reply in enumerate(replies):
+            if plain and time.perf_counter() > until:
+                break
             request += 1
             command = reply.command(request, forced=0, max_tokens=n_tokens, drafting=False)
             plain.append((await client.generate(command)).ids)
@@ -172,16 +177,19 @@ def main() -> int:
     parser.add_argument("model", type=Path)
     parser.add_argument("sessions", type=Path, help="made by gpu_pack.py")
     parser.add_argument("out", type=Path)
-    parser.add_argument("--limit", type=float, default=100.0, help="not looked at")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds")
     parser.add_argument("--n-prompts", type=int, default=6)
     parser.add_argument("--n-tokens", type=int, default=256, help="of each reply")
     options = parser.parse_args()
+    until = time.perf_counter() + SHARE_DECODING * options.limit
     replies = [one[0] for one in read_replies(options.sessions, options.model)]
     replies = sorted(replies, key=lambda one: one.n_prompt)[: options.n_prompts]
     config = settings_for(options.model, N_CTX, N_BATCH)
     try:
         load = load_for(config, 4)
-        plain, partings, counts = asyncio.run(decode(load, replies, config, options.n_tokens))
+        plain, partings, counts = asyncio.run(
+            decode(load, replies, config, options.n_tokens, until)
+        )
         proofs = prove(load, replies, plain, partings) if partings else []
     except AgspecError as error:
         print(f"error: {error.one_line()}", file=sys.stderr)
@@ -191,7 +199,7 @@ def main() -> int:
         for parting, proof in zip(partings, proofs, strict=True)
     ]
     lossless = all(one["tie"] for one in found)
-    document = {**counts, "n_prompts": len(replies), "partings": found, "lossless": lossless}
+    document = {**counts, "n_prompts": len(plain), "partings": found, "lossless": lossless}
     options.out.write_text(json.dumps(document))
     print(json.dumps(document, indent=1))
     return 0 if lossless else 1

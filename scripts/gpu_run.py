@@ -8,6 +8,7 @@ import argparse
 import gzip
 import json
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -134,10 +135,11 @@ class Check:
         self._build["flags"] = flags
         self._build["jobs"] = self._options.jobs
         variables["CMAKE_BUILD_PARALLEL_LEVEL"] = str(self._options.jobs)
-        config = [f"-Ccmake.args={flag}" for flag in flags]
+        # Not as settings of pip: those would part a flag at each semicolon in it.
+        variables["CMAKE_ARGS"] = shlex.join(flags)
         source = str(self._work / "llama-cpp-python")
-        command = [*self._pip(), "-v", "--no-build-isolation", "-Cbuild-dir=" + source + "/build"]
-        self._command("llama", limit_s, [*command, *config, source], variables)
+        command = [*self._pip(), "-v", "--no-build-isolation", f"-Cbuild-dir={source}/build"]
+        self._command("llama", limit_s, [*command, source], variables)
 
     def _cuda(self, flags: list[str]) -> dict[str, str]:
         """Add what a CUDA build needs; what its commands find in their environment."""
@@ -223,9 +225,9 @@ class Check:
                     found[kind] = json.loads(out.read_text())
 
         stages.run(made, 120, model, ["device"])
-        stages.run(f"{shape}: calibrate", 150, calibrate, [made])
-        stages.run(f"{shape}: lossless", 100, lambda s: measure("lossless", s), [made])
-        stages.run(f"{shape}: bench", 180, lambda s: measure("bench", s), [made])
+        stages.run(f"{shape}: calibrate", 100, calibrate, [made])
+        stages.run(f"{shape}: lossless", 60, lambda s: measure("lossless", s), [made])
+        stages.run(f"{shape}: bench", 110, lambda s: measure("bench", s), [made])
 
     def _model(self, shape: str) -> Path:
         return self._work / f"random-{shape}.gguf"
