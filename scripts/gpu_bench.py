@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from gpu_replies import Reply, load_for, methods_of, read_replies, settings_for
@@ -132,15 +133,15 @@ def rows_of(batch: int, tallies: dict[str, Tally]) -> list[dict[str, object]]:
 
 
 def chosen_for(batch: int, sessions: Sequence[Sequence[Reply]], n_ctx: int) -> list[Reply]:
-    """A first reply of each of so many sessions as fit the context together; fewer if need be."""
-    found: list[Reply] = []
-    n_left = n_ctx
-    for replies in sorted(sessions, key=lambda one: one[0].n_prompt):
-        n_needed = replies[0].n_prompt + MOST_REPLY
-        if len(found) < batch and len(replies[0].ids) >= MOST_REPLY // 2 and n_needed <= n_left:
-            found.append(replies[0])
-            n_left -= n_needed
-    return found
+    """A first reply of so many sessions, each within its share of the context; fewer if need be."""
+    room = n_ctx // batch
+    first = (replies[0] for replies in sessions)
+    fitting = (
+        reply
+        for reply in first
+        if len(reply.ids) >= MOST_REPLY // 2 and reply.n_prompt + MOST_REPLY <= room
+    )
+    return list(islice(fitting, batch))
 
 
 async def measure(options: argparse.Namespace, started: float) -> dict[str, object]:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from agspec_tui.replay.traces import TraceCall, TraceSession, read_all
 
-MOST_PROMPT = 10_000
-"""Characters of the longest prompt that is taken, some 3,000 tokens."""
+MOST_PROMPT = 20_000
+"""Characters of the longest prompt that is taken, some 6,000 tokens."""
 REPLY = (300, 6_000)
 """Characters of the shortest and the longest reply."""
 MOST_CALLS = 3
 """Replies of one session."""
-MOST_SESSIONS = 8
+MOST_SESSIONS = 12
 """Sessions of one file."""
 
 Call = dict[str, object]
