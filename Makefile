@@ -15,7 +15,7 @@ WORKERS ?= 2
 TRACES ?=
 ARGS ?=
 MODEL ?= qwen2.5-coder-1.5b
-TEST_MODEL := smollm2-135m
+TEST_MODELS := smollm2-135m gemma3-270m
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -116,7 +116,7 @@ always:
 
 .PHONY: pull-test
 pull-test: setup-dev
-	@agspec-tui models pull $(TEST_MODEL)
+	@set -e; for model in $(TEST_MODELS); do agspec-tui models pull $$model; done
 
 # The environment. The script is quick and leaves a sound environment alone.
 $(VENV)/agspec-root: always

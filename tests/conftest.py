@@ -14,6 +14,7 @@ from agspec_tui.engine.watchdog import Limits
 from agspec_tui.events import EngineEvent
 
 SMOLLM2 = "smollm2-135m"
+GEMMA3 = "gemma3-270m"
 
 MakeClient = Callable[..., tuple[EngineClient, list[EngineEvent]]]
 
@@ -37,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if "smollm2" in getattr(item, "fixturenames", ()):
+        if {"smollm2", "gemma3"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.model)
 
 
@@ -72,9 +73,19 @@ def steady_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def smollm2(own_folders: Path) -> Path:
     """The real GGUF that tests decode with. Missing is a failure: nothing may pass unseen."""
-    path = models_dir() / f"{SMOLLM2}.gguf"
+    return _pulled(SMOLLM2)
+
+
+@pytest.fixture(scope="session")
+def gemma3(own_folders: Path) -> Path:
+    """The real GGUF with a sliding window that tests decode with."""
+    return _pulled(GEMMA3)
+
+
+def _pulled(name: str) -> Path:
+    path = models_dir() / f"{name}.gguf"
     if not path.is_file():
-        pytest.fail(f"{path.name} is not in {path.parent} (run: agspec-tui models pull {SMOLLM2})")
+        pytest.fail(f"{path.name} is not in {path.parent} (run: agspec-tui models pull {name})")
     return path
 
 
