@@ -10,7 +10,8 @@ import llama_cpp
 import psutil
 
 from agspec_tui.commands import LoadModel
-from agspec_tui.engine.llama_devices import add_servers, choose
+from agspec_tui.engine.devices import choose
+from agspec_tui.engine.llama_devices import add_servers, devices
 from agspec_tui.engine.llama_tokenizer import DAMAGED
 from agspec_tui.engine.verify import CancelFlag
 from agspec_tui.engine_events import Device
@@ -69,11 +70,14 @@ def place(load: LoadModel) -> Placement:
         EngineError: a device is unknown, or RPC servers cannot be used.
     """
     add_servers(load.rpc)
-    wanted = load.n_gpu_layers != 0
-    chosen = choose(load.devices, load.split) if wanted else []
+    known = devices()
+    chosen = choose([device for device, _ in known], load.devices, load.split)
+    if load.n_gpu_layers == 0:
+        chosen = []
+    handles = {device.name: handle for device, handle in known}
     return Placement(
-        devices=tuple(device for device, _ in chosen),
-        handles=tuple(handle for _, handle in chosen),
+        devices=tuple(chosen),
+        handles=tuple(handles[device.name] for device in chosen),
         n_gpu_layers=load.n_gpu_layers if chosen else 0,
         n_threads=load.n_threads or default_threads(),
     )

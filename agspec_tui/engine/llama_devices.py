@@ -5,6 +5,7 @@ llama-cpp-python declares nothing of ggml's device registry, so the few function
 
 import ctypes
 import os
+import socket
 import sys
 from collections.abc import Sequence
 
@@ -12,13 +13,17 @@ import llama_cpp
 import msgspec
 from llama_cpp import _ggml
 
+from agspec_tui.engine.devices import address_of
 from agspec_tui.engine_events import Device
-from agspec_tui.errors import EngineError
+from agspec_tui.errors import AgspecError, EngineError
 
 _KINDS = {0: "cpu", 1: "gpu", 2: "igpu", 3: "accelerator", 4: "meta"}
 _RPC = b"RPC"
 _PLUGIN = "GGML_BACKEND_PATH"
 """llama.cpp's own variable: a back end to load that was built by itself."""
+
+_START = "start one there: rpc-server --host HOST --port PORT, of the same llama.cpp"
+_PATIENCE_S = 5.0
 
 _pointer, _text = ctypes.c_void_p, ctypes.c_char_p
 _sizes = ctypes.POINTER(ctypes.c_size_t)
@@ -89,18 +94,26 @@ def add_servers(servers: Sequence[str]) -> None:
         raise EngineError("the RPC back end takes no servers", "use the llama.cpp of this package")
     add = ctypes.CFUNCTYPE(_pointer, _text)(address)
     for server in servers:
+        _require_answer(server)
         added = add(server.encode())
         if not added:
-            raise EngineError(
-                f"no llama.cpp RPC server answers at {server}",
-                "start one there: rpc-server --host HOST --port PORT, of the same llama.cpp",
-            )
+            raise EngineError(f"what answers at {server} is no llama.cpp RPC server", _START)
         if server not in _known_servers:
             _ggml_function("ggml_backend_register")(added)
             _known_servers.add(server)
 
 
 _known_servers: set[str] = set()
+
+
+def _require_answer(server: str) -> None:
+    """Connect once: llama.cpp ends the process where nothing answers."""
+    host, port = address_of(server)
+    try:
+        socket.create_connection((host, port), timeout=_PATIENCE_S).close()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise EngineError(f"no RPC server answers at {server}: {reason}", _START) from error
 
 
 def _rpc_registry() -> int | None:
@@ -113,44 +126,15 @@ def _rpc_registry() -> int | None:
     return registry
 
 
-def choose(names: Sequence[str], split: str) -> list[tuple[Device, int]]:
-    """The devices that may hold layers: those named, else all but the CPU and integrated GPUs.
-
-    An integrated GPU is chosen where there is no other, as llama.cpp does.
-
-    Args:
-        names: as llama.cpp names them; `CPU` alone keeps everything on the CPU.
-        split: `none` keeps the first one only.
-
-    Raises:
-        EngineError: a name is unknown; the hint lists the known ones.
-    """
-    known = [(device, handle) for device, handle in devices() if device.kind != "accelerator"]
-    if names:
-        by_name = {device.name.lower(): (device, handle) for device, handle in known}
-        missing = [name for name in names if name.lower() not in by_name]
-        if missing:
-            listed = ", ".join(device.name for device, _ in known)
-            raise EngineError(f"there is no device {missing[0]}", f"known here: {listed}")
-        chosen = [by_name[name.lower()] for name in names]
-        chosen = [(device, handle) for device, handle in chosen if device.kind != "cpu"]
-    else:
-        # Remote devices come first, as llama.cpp orders them: fewest tensors cross the network.
-        remote = [pair for pair in known if pair[0].kind == "rpc"]
-        own = [pair for pair in known if pair[0].kind == "gpu"]
-        integrated = [pair for pair in known if pair[0].kind == "igpu"][:1]
-        chosen = remote + (own or ([] if remote else integrated))
-    return chosen[:1] if split == "none" else chosen
-
-
 def main() -> None:
     """Print the devices as JSON; the only argument names RPC servers, with commas between."""
     try:
         add_servers([name for name in sys.argv[1].split(",") if name])
         found = [device for device, _ in devices()]
         print(msgspec.json.encode(found).decode())
-    except EngineError as error:
-        sys.exit(f"{error.message}\n{error.hint}")
+    except AgspecError as error:
+        print(f"{error.message}\n{error.hint}", file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

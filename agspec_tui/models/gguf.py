@@ -5,18 +5,22 @@ large arrays are skipped, so a header of any size costs a bounded amount of memo
 lengths come from the file, so each is checked against the bytes that are left before it is used.
 """
 
+import re
 import stat
+from collections import Counter
 from pathlib import Path
 
 import msgspec
 
 from agspec_tui.errors import ModelError
+from agspec_tui.models.gguf_layers import n_state_values, split_layers
 from agspec_tui.models.gguf_reader import GgufReader, Scalar, Value
 
 _MAX_KEYS = 1 << 14
 _MAX_TENSORS = 1 << 16
 _MAX_DIMS = 4
 _DEFAULT_ALIGNMENT = 32
+_BLOCK = re.compile(r"blk\.(\d{1,6})\.")
 _NOT_COMPLETE = "the file is damaged or still being downloaded; fetch it again"
 
 _TENSOR_TYPES: dict[int, tuple[int, int]] = {
@@ -86,6 +90,16 @@ class GgufHeader(msgspec.Struct, frozen=True, kw_only=True):
     """Size of the file in bytes."""
     weights_bytes: int
     """Size of all tensors in bytes."""
+    layer_bytes: tuple[int, ...] = ()
+    """Size of each block's tensors in bytes."""
+    output_bytes: int = 0
+    """Size of the output layer in bytes; where it is the embedding again, of that."""
+    is_tied: bool = False
+    """Whether the output layer is the embedding again."""
+    n_window: int = 0
+    """Tokens that layers with a sliding window see; 0 if there are none."""
+    state_values: tuple[int, ...] = ()
+    """Values (f32) that each layer keeps of a sequence as its recurrent state; 0 for none."""
 
 
 def read_header(path: Path) -> GgufHeader:
@@ -130,7 +144,7 @@ def _read(reader: GgufReader, path: Path, n_bytes: int) -> GgufHeader:
             f"{path} is one of {_count(values, 'split.count')} shards",
             "join them with `llama-gguf-split --merge` and name the result",
         )
-    weights_bytes, data_bytes = _tensors(reader, path, n_tensors)
+    sizes, data_bytes = _tensors(reader, path, n_tensors)
     alignment = _count(values, "general.alignment") or _DEFAULT_ALIGNMENT
     start = -(-reader.position() // alignment) * alignment
     if n_tensors and start + data_bytes > n_bytes:
@@ -138,7 +152,7 @@ def _read(reader: GgufReader, path: Path, n_bytes: int) -> GgufHeader:
             f"{path} is cut short: {n_bytes} bytes, its tensors need {start + data_bytes}",
             _NOT_COMPLETE,
         )
-    return _header(values, lengths, path, n_bytes, weights_bytes)
+    return _header(values, lengths, path, n_bytes, sizes)
 
 
 def _check_magic(reader: GgufReader, path: Path) -> None:
@@ -154,9 +168,39 @@ def _check_magic(reader: GgufReader, path: Path) -> None:
         )
 
 
-def _tensors(reader: GgufReader, path: Path, n_tensors: int) -> tuple[int, int]:
-    """Bytes of all tensors, and the end of the last one from the start of the data."""
-    weights_bytes = data_bytes = 0
+class _Sizes:
+    """Bytes of the tensors, by where they belong."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self.layers: Counter[int] = Counter()
+        self.others: Counter[str] = Counter()
+
+    def add(self, name: str, size: int) -> None:
+        """Count a tensor."""
+        self.total += size
+        block = _BLOCK.match(name)
+        if block:
+            self.layers[int(block[1])] += size
+        else:
+            self.others[name] += size
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether the output layer is the embedding again."""
+        return "output.weight" not in self.others
+
+    @property
+    def output(self) -> int:
+        """Bytes of the output layer."""
+        head = "token_embd.weight" if self.is_tied else "output.weight"
+        return self.others[head] + self.others["output_norm.weight"]
+
+
+def _tensors(reader: GgufReader, path: Path, n_tensors: int) -> tuple[_Sizes, int]:
+    """Bytes of the tensors, and the end of the last one from the start of the data."""
+    data_bytes = 0
+    sizes = _Sizes()
     for _ in range(n_tensors):
         name = reader.name()
         n_dims = reader.u32()
@@ -173,13 +217,13 @@ def _tensors(reader: GgufReader, path: Path, n_tensors: int) -> tuple[int, int]:
             )
         n_block, block_bytes = _TENSOR_TYPES[kind]
         size = -(-n_values // n_block) * block_bytes
-        weights_bytes += size
+        sizes.add(name, size)
         data_bytes = max(data_bytes, offset + size)
-    return weights_bytes, data_bytes
+    return sizes, data_bytes
 
 
 def _header(
-    values: dict[str, Value], lengths: dict[str, int], path: Path, n_bytes: int, weights_bytes: int
+    values: dict[str, Value], lengths: dict[str, int], path: Path, n_bytes: int, sizes: _Sizes
 ) -> GgufHeader:
     architecture = _text(values, "general.architecture")
     n_layers = _count(values, f"{architecture}.block_count")
@@ -198,19 +242,31 @@ def _header(
         raise ModelError(
             f"{path}: {n_layers} layers and {len(heads_kv)} head counts", _NOT_COMPLETE
         )
+    heads_kv = heads_kv if len(heads_kv) == n_layers else (heads_kv or (0,)) * n_layers
+
+    def count(key: str) -> int:
+        return _count(values, f"{architecture}.{key}")
+
+    n_state = n_state_values(count, n_embd, n_head)
+    heads_kv, states = split_layers(architecture, count, heads_kv, n_state)
     return GgufHeader(
         architecture=architecture,
         name=_text(values, "general.name"),
         n_layers=n_layers,
         n_embd=n_embd,
         n_head=n_head,
-        n_head_kv=heads_kv if len(heads_kv) == n_layers else heads_kv * n_layers,
-        n_embd_head_k=_count(values, f"{architecture}.attention.key_length") or head_size,
-        n_embd_head_v=_count(values, f"{architecture}.attention.value_length") or head_size,
-        n_ctx_train=_count(values, f"{architecture}.context_length"),
+        n_head_kv=heads_kv,
+        n_embd_head_k=count("attention.key_length") or head_size,
+        n_embd_head_v=count("attention.value_length") or head_size,
+        n_ctx_train=count("context_length"),
         n_vocab=n_vocab,
         n_bytes=n_bytes,
-        weights_bytes=weights_bytes,
+        weights_bytes=sizes.total,
+        layer_bytes=tuple(sizes.layers[layer] for layer in range(n_layers)),
+        output_bytes=sizes.output,
+        is_tied=sizes.is_tied,
+        n_window=count("attention.sliding_window"),
+        state_values=states,
     )
 
 

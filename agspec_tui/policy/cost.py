@@ -34,6 +34,9 @@ _SHAPES: dict[str, Points] = {
     "metal": ((1, 1.0), (2, 1.81), (4, 3.8), (5, 5.6), (8, 7.4), (32, 7.4), (64, 14.8)),
 }
 
+_DEVICES = ("GPU", "CUDA", "ROCm", "HIP", "MUSA", "SYCL", "Vulkan", "CANN", "MTL", "Metal", "RPC")
+"""How names of devices begin that are no CPU."""
+
 NAMES = tuple(_SHAPES)
 """Shipped shapes."""
 
@@ -149,7 +152,7 @@ def shipped(name: str) -> Cost:
 
 def shape_of(device: str) -> Cost:
     """The shipped shape for a device, as the engine names it, until its cost is measured."""
-    if not device.startswith("GPU"):
+    if not device.startswith(_DEVICES):
         return shipped("cpu")
     return shipped("metal" if sys.platform == "darwin" else "gpu")
 
