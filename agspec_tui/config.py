@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 import platformdirs
 
+from agspec_tui.engine_events import CacheType
 from agspec_tui.errors import ConfigError
 
 
@@ -21,8 +22,27 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Most tokens in one decode."""
     n_threads: int = 0
     """Threads for decoding; 0 means the physical cores."""
+    n_threads_batch: int = 0
+    """Threads for reading prompts; 0 means as many as for decoding."""
     n_gpu_layers: int = -1
-    """Layers on the GPU; -1 means all that the build supports."""
+    """Layers on devices, the output layer included; -1 means as many as fit, 0 none."""
+    device: str = ""
+    """Devices that may hold layers, as llama.cpp names them, with commas between; empty for all
+    GPUs, `CPU` for none."""
+    split: Literal["layer", "row", "none"] = "layer"
+    """How several devices share a model: by `layer`, by `row`, or `none`: the first one only."""
+    rpc: str = ""
+    """llama.cpp RPC servers that hold layers too, as `host:port,host:port`. What the model reads
+    and writes goes to them."""
+    flash_attention: Literal["auto", "on", "off"] = "auto"
+    """Flash attention; `auto` is off on the CPU, where it is not exact."""
+    cache_type_k: CacheType = "f16"
+    """Type of the keys in the KV cache: `f16`, `q8_0`, `q4_0`, …"""
+    cache_type_v: CacheType = "f16"
+    """Type of the values in the KV cache; a quantised one needs flash attention."""
+    n_snapshots: int = 6
+    """States kept of each sequence where a model's memory is recurrent: the longest draft there
+    that can be rejected without reading accepted tokens again. 0 keeps none."""
     drafter: str = "agspec-sam"
     """The drafter; `none` decodes plainly."""
     policy: str = "auto"

@@ -2,17 +2,22 @@
 
 from pathlib import Path
 
+import msgspec
+
 from agspec_tui.commands import ConfigureDrafting, LoadModel
 from agspec_tui.config import Config
 from agspec_tui.drafting.choose import MODEL_NAMES, default_policy, require_drafter
 from agspec_tui.drafting.corpus_file import read_header
 from agspec_tui.engine.choose_drafter import MAX_VOCAB_DIFFERENCE
-from agspec_tui.errors import DraftError
+from agspec_tui.engine.devices import choose, names_of, servers_of
+from agspec_tui.errors import DraftError, EngineError
 from agspec_tui.models.gguf import GgufHeader
 from agspec_tui.models.memory import available_bytes
-from agspec_tui.models.plan import check_fits, plan, trained_n_ctx
+from agspec_tui.models.needs import Wanted
+from agspec_tui.models.plan import MemoryPlan, Room, check_fits, plan, trained_n_ctx
 from agspec_tui.models.resolve import resolve
 from agspec_tui.policy.choose import make_policy
+from agspec_tui.session.devices import found_devices
 
 
 def plan_load(config: Config) -> LoadModel:
@@ -25,18 +30,54 @@ def plan_load(config: Config) -> LoadModel:
         UsageError: the context or the batch is too small.
     """
     model = resolve(config.model)
-    n_ctx = config.n_ctx
+    n_ctx, n_gpu_layers = config.n_ctx, config.n_gpu_layers
     if model.header is not None:
         n_ctx = _wanted_n_ctx(config, model.header)
-        check_fits(model.header, n_ctx, config.n_batch)
+        made = check_fits(model.header, wanted(config, n_ctx), room(config))
+        n_gpu_layers = made.n_gpu_layers
     return LoadModel(
         path=model.path,
         name=model.name,
         n_ctx=n_ctx,
         n_batch=config.n_batch,
         n_threads=config.n_threads,
-        n_gpu_layers=config.n_gpu_layers,
+        n_threads_batch=config.n_threads_batch,
+        n_gpu_layers=n_gpu_layers,
+        devices=names_of(config.device),
+        split=config.split,
+        rpc=servers_of(config.rpc),
+        flash_attention=config.flash_attention,
+        cache_type_k=config.cache_type_k,
+        cache_type_v=config.cache_type_v,
+        n_snapshots=config.n_snapshots,
     )
+
+
+def wanted(config: Config, n_ctx: int) -> Wanted:
+    """What the settings want of memory, with a context of `n_ctx` tokens."""
+    return Wanted(
+        n_ctx=n_ctx,
+        n_batch=config.n_batch,
+        type_k=config.cache_type_k,
+        type_v=config.cache_type_v,
+        flash_attention=config.flash_attention,
+        n_gpu_layers=config.n_gpu_layers,
+        n_snapshots=config.n_snapshots,
+    )
+
+
+def room(config: Config) -> Room:
+    """The memory that is free here, and on the devices that the settings name.
+
+    Raises:
+        EngineError: a device is unknown, or RPC servers cannot be used.
+        UsageError: an address makes no sense.
+    """
+    known = found_devices(servers_of(config.rpc))
+    chosen = choose(known, names_of(config.device), config.split) if known else []
+    if config.device and not known and config.device.upper() != "CPU":
+        raise EngineError(f"there is no device {config.device}", "known here: CPU")
+    return Room(host=available_bytes(), devices=tuple(chosen))
 
 
 def plan_drafting(config: Config) -> ConfigureDrafting:
@@ -94,11 +135,20 @@ def _draft_model(config: Config) -> str:
             "choose a smaller model of the target's family",
         )
     n_ctx = _wanted_n_ctx(config, target.header)
-    beside = plan(target.header, n_ctx, config.n_batch)
-    check_fits(
-        draft.header,
-        trained_n_ctx(draft.header, n_ctx),
-        config.n_batch,
-        available_bytes() - beside.total_bytes + beside.process_bytes,
-    )
+    there = room(config)
+    beside = plan(target.header, wanted(config, n_ctx), there)
+    left = _left(there, beside)
+    check_fits(draft.header, wanted(config, trained_n_ctx(draft.header, n_ctx)), left)
     return draft.path
+
+
+def _left(there: Room, taken: MemoryPlan) -> Room:
+    """What a plan leaves of a room; the process is there once."""
+    n_taken = taken.devices.total
+    devices = []
+    for device in there.devices:
+        n = min(n_taken, device.free_bytes)
+        n_taken -= n
+        devices.append(msgspec.structs.replace(device, free_bytes=device.free_bytes - n))
+    host = there.host - taken.total_bytes + taken.process_bytes
+    return Room(host=host, devices=tuple(devices))
