@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 import msgspec
 
+from agspec_tui.cli.engine_options import engine_options
 from agspec_tui.commands import LoadModel
 from agspec_tui.config import Config, logs_dir
-from agspec_tui.config import load as load_config
 from agspec_tui.drafting.choose import LABELS
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.errors import AgspecError
@@ -29,7 +29,7 @@ from agspec_tui.session.loading import plan_load
 
 
 @click.command("bench")
-@click.option("--model", metavar="NAME|PATH", help="A name of the catalogue, or a GGUF file.")
+@engine_options
 @click.option(
     "--methods",
     default="none,agspec-sam",
@@ -63,7 +63,7 @@ from agspec_tui.session.loading import plan_load
 @click.option("--repeat", default=1, show_default=True, type=click.IntRange(1), help="Rounds.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the report to FILE; - is stdout.")
 def bench(
-    model: str | None,
+    config: Config,
     methods: str,
     prompts: Path | None,
     kinds: str,
@@ -73,9 +73,6 @@ def bench(
     json_file: str | None,
 ) -> int:
     """Decode the same prompts with each method, interleaved, and compare them."""
-    config = load_config()
-    if model is not None:
-        config = msgspec.structs.replace(config, model=model)
     if draft_model is not None:
         config = msgspec.structs.replace(config, draft_model=draft_model)
     chosen = parse_methods(methods, config)

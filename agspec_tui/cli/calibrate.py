@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 import msgspec
 
+from agspec_tui.cli.engine_options import engine_options
 from agspec_tui.cli.output import table
 from agspec_tui.commands import LoadModel
-from agspec_tui.config import load as load_config
-from agspec_tui.config import logs_dir
+from agspec_tui.config import Config, logs_dir
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.errors import UsageError
 from agspec_tui.session.calibration import Calibration, encode, measure, path_of, write
@@ -20,7 +20,7 @@ _MOST_SEQUENCES = 64
 
 
 @click.command("calibrate")
-@click.option("--model", metavar="NAME|PATH", help="A name of the catalogue, or a GGUF file.")
+@engine_options
 @click.option(
     "--batch",
     "batches",
@@ -30,16 +30,13 @@ _MOST_SEQUENCES = 64
     help="Sequences decoded together, each number measured by itself.",
 )
 @click.option("--json", "json_file", metavar="FILE", help="Write the figures to FILE; - is stdout.")
-def calibrate(model: str | None, batches: str, json_file: str | None) -> int:
+def calibrate(config: Config, batches: str, json_file: str | None) -> int:
     """Measure T(n), the time of a target pass over n tokens, and λ.
 
     λ is the acceptance probability at which one more drafted token pays for itself. Takes up to a
     minute for each number of sequences; let little else run meanwhile. What is measured is kept
     and used from then on.
     """
-    config = load_config()
-    if model is not None:
-        config = msgspec.structs.replace(config, model=model)
     wanted = read_batches(batches)
     load = msgspec.structs.replace(plan_load(config), n_seq_max=max(4, *wanted))
     drafting = plan_drafting(msgspec.structs.replace(config, drafter="none", policy="off"))

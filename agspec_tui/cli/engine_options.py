@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any, get_args
+from typing import get_args
 
 import click
 import msgspec
@@ -10,8 +10,10 @@ import msgspec
 from agspec_tui.config import Config, load
 from agspec_tui.engine_events import CacheType
 
+_MODEL = click.option(
+    "--model", metavar="NAME|PATH", help="A name of the catalogue, or a GGUF file."
+)
 _OPTIONS = (
-    click.option("--model", metavar="NAME|PATH", help="A name of the catalogue, or a GGUF file."),
     click.option("--n-ctx", type=int, metavar="N", help="Context in tokens."),
     click.option(
         "--gpu-layers",
@@ -41,21 +43,27 @@ _OPTIONS = (
         help="llama.cpp RPC servers that hold layers too; your text goes to them.",
     ),
 )
+_NAMES = ("model", "n_ctx", "n_gpu_layers", "device", "flash_attention", "n_threads", "rpc")
 
 
 def engine_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options; it gets the settings as its first argument, `config`."""
+    """Give a command the options, `--model` too; it gets the settings as `config`."""
+    return _MODEL(memory_options(command))
+
+
+def memory_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options that decide how much memory is taken; it gets `config`."""
 
     @functools.wraps(command)
-    def with_config(**arguments: Any) -> int:
-        names = ("model", "n_ctx", "n_gpu_layers", "device", "flash_attention", "n_threads", "rpc")
-        given = {name: arguments.pop(name) for name in names}
+    def with_config(**arguments: object) -> int:
+        given = {name: arguments.pop(name, None) for name in _NAMES}
         kv_type = arguments.pop("kv_type")
         given["cache_type_k"] = given["cache_type_v"] = kv_type
         changes = {name: value for name, value in given.items() if value is not None}
         config: Config = msgspec.structs.replace(load(), **changes)
         return command(config=config, **arguments)
 
+    decorated: Callable[..., int] = with_config
     for option in reversed(_OPTIONS):
-        with_config = option(with_config)
-    return with_config
+        decorated = option(decorated)
+    return decorated

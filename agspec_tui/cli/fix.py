@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import click
-import msgspec
 
+from agspec_tui.cli.engine_options import engine_options
 from agspec_tui.cli.output import record_option
 from agspec_tui.cli.progress import Progress
 from agspec_tui.commands import AnswerApproval, Interrupt, SubmitTask
-from agspec_tui.config import load
+from agspec_tui.config import Config
 from agspec_tui.errors import AgspecError, UsageError
 from agspec_tui.events import ApprovalRequested, Event, TaskFinished
 from agspec_tui.session.repo import check_repo
@@ -30,15 +30,15 @@ _INTERRUPTED = 130
 @click.option("--test", "test_command", metavar="CMD", help="Test command; by default found.")
 @click.option("--yes", is_flag=True, help="Write edits without asking.")
 @click.option("--json", "json_file", metavar="FILE", help="Write a report to FILE; - is stdout.")
-@click.option("--model", metavar="NAME|PATH", help="A name of the catalogue, or a GGUF file.")
+@engine_options
 @record_option
 def fix(
+    config: Config,
     repo: Path,
     issue: str,
     test_command: str | None,
     yes: bool,
     json_file: str | None,
-    model: str | None,
     record: Path | None,
 ) -> int:
     """Fix an issue in REPO without a screen; progress goes to stderr.
@@ -53,9 +53,6 @@ def fix(
         raise UsageError(f"no tests found in {repo}", "give a test command: --test CMD")
     if not yes and not sys.stdin.isatty():
         raise UsageError("edits need a yes, and there is no terminal to ask", "add --yes")
-    config = load()
-    if model is not None:
-        config = msgspec.structs.replace(config, model=model)
     if json_file is not None and json_file != "-":
         _check_writable(Path(json_file))
     session = Session(root, config, test_command=test_command, auto_approve=yes, record=record)

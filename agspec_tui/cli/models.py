@@ -5,19 +5,22 @@ import sys
 from pathlib import Path
 
 import click
+import msgspec
 
+from agspec_tui.cli.engine_options import memory_options
 from agspec_tui.cli.output import printable, table, write_json
 from agspec_tui.cli.pull_progress import PullProgress
-from agspec_tui.config import load, models_dir
+from agspec_tui.config import Config, models_dir
 from agspec_tui.errors import ModelError
 from agspec_tui.models.catalogue import DEFAULT, ENTRIES, CatalogueEntry, require
 from agspec_tui.models.discover import FoundModel, discover
+from agspec_tui.models.gguf import GgufHeader
 from agspec_tui.models.joining import part_path
-from agspec_tui.models.memory import available_bytes
-from agspec_tui.models.plan import check_fits, in_units, plan, trained_n_ctx
+from agspec_tui.models.plan import MemoryPlan, Room, check_fits, in_units, plan
 from agspec_tui.models.pull import pull
 from agspec_tui.models.resolve import resolve
 from agspec_tui.models.verified import is_marked, model_path
+from agspec_tui.session.loading import room, wanted, wanted_n_ctx
 
 _SCHEMA = 1
 
@@ -76,9 +79,9 @@ def path_of_model(name: str) -> None:
 
 @models.command("plan")
 @click.argument("name")
-@click.option("--n-ctx", type=int, help="Context in tokens; by default the configured one.")
+@memory_options
 @click.option("--n-batch", type=int, help="Most tokens in one decode; by default as configured.")
-def plan_model(name: str, n_ctx: int | None, n_batch: int | None) -> None:
+def plan_model(config: Config, name: str, n_batch: int | None) -> int:
     """Show the memory a model takes, against what is there; exit code 2 if it does not fit.
 
     NAME is a name of the catalogue, of a file found on this machine, or a path.
@@ -87,22 +90,45 @@ def plan_model(name: str, n_ctx: int | None, n_batch: int | None) -> None:
     header = resolved.header
     if header is None:
         raise ModelError(f"{name} is a script, it has no weights", "name a model")
-    config = load()
-    wanted = n_ctx if n_ctx is not None else trained_n_ctx(header, config.n_ctx)
-    made = plan(header, wanted, n_batch if n_batch is not None else config.n_batch)
-    available = available_bytes()
-    rows = [
-        ("context", f"{made.n_ctx} of {header.n_ctx_train or '?'} tokens"),
-        ("weights", in_units(made.weights_bytes)),
-        ("KV cache, f16", in_units(made.kv_bytes)),
-        ("compute buffers", in_units(made.compute_bytes)),
+    if n_batch is not None:
+        config = msgspec.structs.replace(config, n_batch=n_batch)
+    there = room(config)
+    asked = wanted(config, wanted_n_ctx(config, header))
+    made = plan(header, asked, there)
+    table(("memory", printable(resolved.name)), _plan_rows(header, made, there))
+    check_fits(header, asked, there)
+    click.echo("fits")
+    return 0
+
+
+def _plan_rows(header: GgufHeader, made: MemoryPlan, there: Room) -> list[tuple[str, str]]:
+    kinds = f"{made.wanted.type_k}, {made.wanted.type_v}"
+    if made.wanted.type_k == made.wanted.type_v:
+        kinds = made.wanted.type_k
+    rows = [("context", f"{made.wanted.n_ctx} of {header.n_ctx_train or '?'} tokens")]
+    if there.devices:
+        rows.append(("layers on devices", f"{made.n_gpu_layers} of {made.n_layers}"))
+    for needs, of in ((made.host, "host"), (made.devices, "devices")):
+        if of == "devices" and not made.n_gpu_layers:
+            continue
+        label = f", {of}" if made.n_gpu_layers else ""
+        rows.append((f"weights{label}", in_units(needs.weights)))
+        rows.append((f"KV cache, {kinds}{label}", in_units(needs.kv)))
+        if any(header.state_values):
+            rows.append((f"recurrent states{label}", in_units(needs.state)))
+        rows.append((f"compute buffers{label}", in_units(needs.compute)))
+    rows += [
         ("engine process", in_units(made.process_bytes)),
         ("needed", in_units(made.total_bytes)),
-        ("available", in_units(available)),
+        ("available", in_units(there.host)),
     ]
-    table(("memory", printable(resolved.name)), rows)
-    check_fits(header, made.n_ctx, made.n_batch, available)
-    click.echo("fits")
+    if there.devices:
+        rows.append(("needed on devices", in_units(made.devices.total)))
+    rows += [
+        (f"available on {printable(device.name)}", in_units(device.free_bytes))
+        for device in there.devices
+    ]
+    return rows
 
 
 def _state(entry: CatalogueEntry, folder: Path) -> str:

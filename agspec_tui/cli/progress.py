@@ -28,6 +28,7 @@ from agspec_tui.events import (
     VerdictReached,
     Warned,
 )
+from agspec_tui.session.load_notes import load_notes
 
 _EVERY_S = 5.0
 """Seconds between two lines about the same reply."""
@@ -74,6 +75,8 @@ class Progress:
                 self.say(f"tests    {event.test_command or 'none found'}")
             case ModelLoaded():
                 self.say(f"loaded   {event.device}, context {event.n_ctx}, {event.load_s:.1f} s")
+                for message, hint in load_notes(event):
+                    self.say(f"warning  {message} ({hint})")
             case Calibrated():
                 self.say(f"measured λ = {event.break_even:.2f} in {event.wall_s:.1f} s")
             case EngineFailed() | SessionFailed() | Warned():

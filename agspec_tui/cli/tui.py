@@ -4,11 +4,11 @@ import sys
 from pathlib import Path
 
 import click
-import msgspec
 
+from agspec_tui.cli.engine_options import engine_options
 from agspec_tui.cli.fix import read_issue
 from agspec_tui.cli.output import record_option
-from agspec_tui.config import load
+from agspec_tui.config import Config
 from agspec_tui.errors import UsageError
 from agspec_tui.session.repo import check_repo
 from agspec_tui.session.session import Session
@@ -17,13 +17,13 @@ from agspec_tui.session.testing import given
 
 @click.command("open-tui", hidden=True)
 @click.argument("repo", type=click.Path(path_type=Path), default=Path())
-@click.option("--model", metavar="NAME|PATH", help="A name of the catalogue, or a GGUF file.")
+@engine_options
 @click.option("--issue", metavar="FILE|TEXT", help="Start with this issue, or a file with it.")
 @click.option("--test", "test_command", metavar="CMD", help="Test command; by default found.")
 @record_option
 def open_tui(
+    config: Config,
     repo: Path,
-    model: str | None,
     issue: str | None,
     test_command: str | None,
     record: Path | None,
@@ -33,9 +33,6 @@ def open_tui(
     text = "" if issue is None else read_issue(issue)
     if test_command:
         given(test_command)
-    config = load()
-    if model is not None:
-        config = msgspec.structs.replace(config, model=model)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
             "the screen needs a terminal", "without one: agspec-tui fix REPO --issue FILE|TEXT"

@@ -217,7 +217,7 @@ def _changes(
         n = _most_layers(header, wanted, room)
         changes.append(({"n_gpu_layers": n}, f"{n} layers on devices fit (--gpu-layers {n})"))
     if any(header.n_head_kv) and wanted.type_k not in ("q8_0", "q4_0", "q4_1", "iq4_nl"):
-        smaller = {"type_k": "q8_0", "type_v": "q8_0", "flash_attention": "on"}
+        smaller: dict[str, object] = {"type_k": "q8_0", "type_v": "q8_0", "flash_attention": "on"}
         words = "a cache in q8_0 fits (--kv-type q8_0 --flash-attn on)"
         changes.append((smaller, words))
     if wanted.n_batch > _SMALL_BATCH:

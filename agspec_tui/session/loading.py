@@ -32,7 +32,7 @@ def plan_load(config: Config) -> LoadModel:
     model = resolve(config.model)
     n_ctx, n_gpu_layers = config.n_ctx, config.n_gpu_layers
     if model.header is not None:
-        n_ctx = _wanted_n_ctx(config, model.header)
+        n_ctx = wanted_n_ctx(config, model.header)
         made = check_fits(model.header, wanted(config, n_ctx), room(config))
         n_gpu_layers = made.n_gpu_layers
     return LoadModel(
@@ -109,7 +109,7 @@ def plan_drafting(config: Config) -> ConfigureDrafting:
     return drafting
 
 
-def _wanted_n_ctx(config: Config, header: GgufHeader) -> int:
+def wanted_n_ctx(config: Config, header: GgufHeader) -> int:
     """The context of the settings: the default is a wish, a chosen size is a demand."""
     if config.n_ctx == Config().n_ctx:
         return trained_n_ctx(header, config.n_ctx)
@@ -134,7 +134,7 @@ def _draft_model(config: Config) -> str:
             f" {n_draft} tokens, not {n_target}",
             "choose a smaller model of the target's family",
         )
-    n_ctx = _wanted_n_ctx(config, target.header)
+    n_ctx = wanted_n_ctx(config, target.header)
     there = room(config)
     beside = plan(target.header, wanted(config, n_ctx), there)
     left = _left(there, beside)

@@ -42,6 +42,7 @@ from agspec_tui.events import (
     Warned,
 )
 from agspec_tui.session.bus import Subscription
+from agspec_tui.session.load_notes import load_notes
 from agspec_tui.tui import entries
 from agspec_tui.tui.lines import Line, Span
 from agspec_tui.tui.numbers import seconds
@@ -258,6 +259,8 @@ class Bridge:
             case ModelLoaded():
                 self._state.model_loaded(event)
                 view.write(entries.note(f"loaded in {seconds(event.load_s)}: {event.device}"))
+                for message, hint in load_notes(event):
+                    view.write(entries.warning(message, hint))
             case Calibrated():
                 view.write(entries.calibrated(event))
             case EngineFailed():

@@ -126,6 +126,8 @@ class UiState:
     """Name of the draft-length policy."""
     rollback: bool = True
     """False if rejected tokens cannot be trimmed, which turns drafting off."""
+    no_rollback: str = ""
+    """Why they cannot, in words."""
     roles: dict[str, RoleSeries] = field(
         default_factory=lambda: {role: RoleSeries(role) for role in DEFAULT_ROLES}
     )
@@ -172,7 +174,7 @@ class UiState:
         if not self.drafter:
             return ""
         if not self.rollback:
-            return "off (this cache cannot be trimmed)"
+            return f"off ({self.no_rollback or 'this memory cannot be wound back'})"
         if self.drafter == "none" or self.policy == "off":
             return "off"
         return f"on ({self.drafter} · {self.policy})"
@@ -189,7 +191,7 @@ class UiState:
     def model_loaded(self, event: ModelLoaded) -> None:
         """The engine is ready."""
         self.model, self.device, self.n_ctx = event.model, event.device, event.n_ctx
-        self.rollback = event.rollback
+        self.rollback, self.no_rollback = event.rollback, event.no_rollback
         self.engine_error = ""
         if not self.working:
             self.activity = "idle"

@@ -1,0 +1,19 @@
+"""What a person must be told once a model is loaded."""
+
+from agspec_tui.engine_events import ModelLoaded
+
+
+def load_notes(event: ModelLoaded) -> list[tuple[str, str]]:
+    """Messages with their hints: what leaves the machine, and why nothing is drafted."""
+    notes = []
+    if event.servers:
+        notes.append(
+            (
+                f"what the model reads and writes goes to {', '.join(event.servers)}",
+                "these RPC servers hold layers of it; without --rpc nothing leaves this machine",
+            )
+        )
+    if not event.rollback:
+        reason = event.no_rollback or "this memory cannot be wound back"
+        notes.append((f"drafting is off: {reason}", "replies are decoded token by token"))
+    return notes
