@@ -33,7 +33,20 @@ def found_devices(servers: Sequence[str] = ()) -> tuple[Device, ...]:
     """
     if not servers and not _has_plugin() and not _has_gpu_library():
         return ()
-    command = [sys.executable, "-m", _MODULE, ",".join(servers)]
+    return listed_devices(servers)
+
+
+def listed_devices(servers: Sequence[str] = (), module: str = _MODULE) -> tuple[Device, ...]:
+    """Every device llama.cpp can use, as another process lists them.
+
+    Args:
+        servers: RPC servers, each as `host:port`.
+        module: what lists them.
+
+    Raises:
+        EngineError: they cannot be listed, or a server cannot be used.
+    """
+    command = [sys.executable, "-m", module, ",".join(servers)]
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_LIMIT_S

@@ -20,10 +20,14 @@ from agspec_tui.policy.choose import make_policy
 from agspec_tui.session.devices import found_devices
 
 
-def plan_load(config: Config) -> LoadModel:
+def plan_load(config: Config, there: Room | None = None) -> LoadModel:
     """The model of the settings, with a context that it was trained for and that fits.
 
     A context that does not fit is refused here, since the kernel would kill the engine over it.
+
+    Args:
+        config: the settings.
+        there: memory that may be taken; by default what is free now.
 
     Raises:
         ModelError: the model is unknown, missing or damaged, or does not fit.
@@ -33,7 +37,7 @@ def plan_load(config: Config) -> LoadModel:
     n_ctx, n_gpu_layers = config.n_ctx, config.n_gpu_layers
     if model.header is not None:
         n_ctx = wanted_n_ctx(config, model.header)
-        made = check_fits(model.header, wanted(config, n_ctx), room(config))
+        made = check_fits(model.header, wanted(config, n_ctx), there or room(config))
         n_gpu_layers = made.n_gpu_layers
     return LoadModel(
         path=model.path,
