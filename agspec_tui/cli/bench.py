@@ -25,6 +25,7 @@ from agspec_tui.session.bench import Method, Run, parse_methods, run_bench
 from agspec_tui.session.bench_prompts import BenchPrompt, read_prompts
 from agspec_tui.session.bench_report import BenchReport, make_report
 from agspec_tui.session.calibration import measured_once, with_cost
+from agspec_tui.session.load_notes import show_load_notes
 from agspec_tui.session.loading import plan_load
 
 
@@ -111,6 +112,7 @@ async def _measure(
     client = EngineClient(lambda event: None, logs_dir())
     try:
         loaded = await client.start(load, chosen[0].drafting)
+        show_load_notes(loaded)
         found = await measured_once(client, load, loaded, config, _complain)
         methods = [
             replace(method, drafting=with_cost(method.drafting, found, config, loaded.device))

@@ -14,6 +14,7 @@ from agspec_tui.config import Config, logs_dir
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.errors import UsageError
 from agspec_tui.session.calibration import Calibration, encode, measure, path_of, write
+from agspec_tui.session.load_notes import show_load_notes
 from agspec_tui.session.loading import plan_drafting, plan_load
 
 _MOST_SEQUENCES = 64
@@ -47,6 +48,7 @@ def calibrate(config: Config, batches: str, json_file: str | None) -> int:
         client = EngineClient(lambda event: None, logs_dir())
         try:
             loaded = await client.start(load, drafting)
+            show_load_notes(loaded)
             found = []
             for batch in wanted:
                 print(f"{load.name}: measuring {_sequences(batch)}…", file=sys.stderr, flush=True)

@@ -1,5 +1,7 @@
 """What a person must be told once a model is loaded."""
 
+import sys
+
 from agspec_tui.engine_events import ModelLoaded
 
 
@@ -17,3 +19,9 @@ def load_notes(event: ModelLoaded) -> list[tuple[str, str]]:
         reason = event.no_rollback or "this memory cannot be wound back"
         notes.append((f"drafting is off: {reason}", "replies are decoded token by token"))
     return notes
+
+
+def show_load_notes(event: ModelLoaded) -> None:
+    """Print them as warnings to stderr."""
+    for message, hint in load_notes(event):
+        print(f"warning: {message} ({hint})", file=sys.stderr)
