@@ -92,14 +92,15 @@ class BenchPrompt:
 
     def opening(self) -> tuple[Message, ...]:
         """Messages of the first turn; the file first, so that prompts on one file share it."""
-        parts = [self.change]
+        parts = []
         if self.path:
-            parts.insert(0, fenced_file(self.path, self.text))
-        if self.form == "whole":
-            parts[-1] += f"\nReply with the whole file {self.path}."
+            parts.append(fenced_file(self.path, self.text))
         if self.form != _NO_FORM:
             parts.append(form(self.form).instructions())
-        return Message("system", _SYSTEM), Message("user", "\n".join(parts).rstrip())
+        parts.append(self.change)
+        if self.form == "whole":
+            parts.append(f"Reply with the whole file {self.path}.")
+        return Message("system", _SYSTEM), Message("user", "\n".join(parts))
 
 
 def read_prompts(path: Path | None, kinds: Sequence[str] = ()) -> list[BenchPrompt]:

@@ -68,7 +68,8 @@ def test_prompts_on_one_file_begin_alike_up_to_the_end_of_the_file():
     for prompt in (whole, diff):
         system, user = prompt.opening()
         assert user.text.startswith(shown)
-        assert user.text.endswith(form(prompt.form).instructions().rstrip())
+        assert form(prompt.form).instructions() in user.text
+        assert prompt.change in user.text.splitlines()
         assert system == whole.opening()[0]
 
 
