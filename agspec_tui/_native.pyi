@@ -158,6 +158,14 @@ class SessionCorpus:
         Returns:
             (token ids, document number, token offset in it); ([], -1, 0) if there is none.
         """
+    def read(self, document: int, offset: int, k: int) -> tuple[list[int], int, int]:
+        """Up to `k` tokens of the text from a place on, never past a separator.
+
+        The place may lie behind its document's end, where the next one is joined to it.
+
+        Returns:
+            (token ids, document number, token offset in it); ([], -1, 0) for no place in the text.
+        """
     @property
     def n_tokens(self) -> int:
         """Tokens in the text, with separators."""
@@ -213,6 +221,13 @@ class WorkspaceCorpus:
 
         Raises:
             ValueError: the cursor belongs to another corpus.
+        """
+    def read_document(self, document: int, offset: int, k: int) -> tuple[list[int], int, int]:
+        """Up to `k` tokens of a document from a place on.
+
+        Returns:
+            (token ids, document number, token offset in it); ([], -1, 0) for no place in a live
+            document.
         """
     @property
     def n_added(self) -> int:

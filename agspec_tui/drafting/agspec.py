@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from agspec_tui.drafting.copy_tracker import CopySource, CopyTracker
 from agspec_tui.drafting.token_ids import checked
-from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Match, Piece, Views
+from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Copied, Draft, Match, Piece, Place, Views
 from agspec_tui.drafting.workspace_corpus import WorkspaceCorpus
 
 SESSION = "session"
@@ -12,9 +13,6 @@ WORKSPACE = "workspace"
 GLOBAL = "global"
 GLOBAL_BIAS = 5
 """δ, in tokens: what a global match must be longer by, as in SAM-Decoding."""
-
-Copied = tuple[tuple[int, ...], str, int]
-"""Copied token ids, the document they come from, and the token offset in it."""
 
 
 class SessionStore(Protocol):
@@ -39,6 +37,14 @@ class SessionStore(Protocol):
 
     def draft(self, k: int) -> Copied:
         """Up to `k` tokens that followed the match."""
+        ...
+
+    def place(self) -> Place | None:
+        """Where they would be copied from; None without a match."""
+        ...
+
+    def read(self, place: Place, k: int) -> Copied:
+        """Up to `k` tokens of its text from a place on."""
         ...
 
 
@@ -76,6 +82,8 @@ class Agspec:
         name: str,
         make_session: Callable[[], SessionStore],
         static: StaticCorpus | None = None,
+        *,
+        resume: bool = False,
     ) -> None:
         """Make one with empty live corpora.
 
@@ -83,12 +91,14 @@ class Agspec:
             name: name on the command line and in reports.
             make_session: makes an empty session corpus on the engine of this drafter.
             static: the global corpus; None for none.
+            resume: go on with a copy of a live corpus where an edit interrupted it.
         """
         self.name = name
         self._make_session = make_session
         self._session = make_session()
         self._workspace = WorkspaceCorpus()
         self._static = static
+        self._copy = CopyTracker() if resume else None
 
     def begin(self, sequence: str, pieces: Sequence[Piece]) -> None:
         """Index what is new in the prompt; its last piece begins the context of the others.
@@ -101,6 +111,9 @@ class Agspec:
         self._workspace.begin(pieces[-1].ids)
         if self._static is not None:
             self._static.begin(pieces[-1].ids)
+        if self._copy is not None:
+            self._copy = CopyTracker(pieces[-1].ids)
+            self._copy.start(*self._live_match())
 
     def feed(self, ids: Sequence[int]) -> None:
         """Append committed tokens to the session corpus and match them in the others.
@@ -111,10 +124,28 @@ class Agspec:
         if not ids:
             return
         checked(ids)
+        if self._copy is None:
+            self._append(ids)
+            return
+        while ids:
+            n_agreeing = self._copy.follow(ids)
+            self._append(ids[: n_agreeing or 1])
+            if not n_agreeing:
+                self._copy.look(ids[0], *self._live_match())
+            ids = ids[n_agreeing or 1 :]
+
+    def _append(self, ids: Sequence[int]) -> None:
         self._session.feed(ids)
         self._workspace.feed(ids)
         if self._static is not None:
             self._static.feed(ids)
+
+    def _live_match(self) -> tuple[int, CopySource]:
+        """Length and corpus of the longer live match."""
+        m_session, m_workspace = self._session.match()[0], self._workspace.match_length()
+        if m_workspace > m_session:
+            return m_workspace, self._workspace
+        return m_session, self._session
 
     def match(self) -> Match:
         """The longest match of the present context by the source rule, and its corpus."""
@@ -123,16 +154,28 @@ class Agspec:
         m_workspace = self._workspace.match_length()
         if m_workspace > length:
             match = Match(m_workspace, WORKSPACE)
+        if self._copy is not None and self._copy.is_resumed:
+            match = self._resumed(self._copy, match)
         if self._static is not None:
             m_global = self._static.match_length()
             if m_global > match.length + GLOBAL_BIAS:
                 match = Match(m_global, GLOBAL)
         return match
 
+    def _resumed(self, copy: CopyTracker, match: Match) -> Match:
+        """The match that a resumed copy stands for, in the place of the longest one."""
+        source = WORKSPACE if copy.source is self._workspace else SESSION
+        return Match(max(match.length, copy.length), source)
+
     def draft(self, match: Match, k: int) -> Draft:
         """Up to `k` tokens that followed the present match; its corpus decides which occurrence."""
         if match.length < 1 or k < 1:
             return NO_DRAFT
+        copy = self._copy
+        if copy is not None and copy.source is not None and copy.is_resumed:
+            if match.source != GLOBAL:
+                ids, document, offset = copy.source.read(copy.place, k)
+                return Draft(ids, match.source, document, offset) if ids else NO_DRAFT
         corpus: SessionStore | StaticCorpus = self._session
         if match.source == WORKSPACE:
             corpus = self._workspace
@@ -160,3 +203,4 @@ class Agspec:
         """Drop both live corpora; the global one stays."""
         self._session = self._make_session()
         self._workspace = WorkspaceCorpus()
+        self._copy = CopyTracker() if self._copy is not None else None

@@ -55,7 +55,11 @@ _DEFAULT_POLICY = {
 
 
 def make_drafter(
-    name: str, static: StaticCorpus | None = None, session: SessionScope = "session"
+    name: str,
+    static: StaticCorpus | None = None,
+    session: SessionScope = "session",
+    *,
+    resume: bool = False,
 ) -> Drafter:
     """Make the named drafter, with empty live corpora.
 
@@ -63,6 +67,7 @@ def make_drafter(
         name: one of `NAMES`.
         static: the global corpus, for the drafters that use one; it serves one drafter at a time.
         session: what the session corpus of AgSpec holds; the others have a rule of their own.
+        resume: whether AgSpec goes on with a copy where an edit interrupted it.
 
     Raises:
         DraftError: the name is unknown, or that of a drafter with a smaller model.
@@ -71,7 +76,7 @@ def make_drafter(
     if name in MODEL_NAMES:
         raise DraftError(f"{name} needs a draft model", "name one with draft_model")
     if name in _AGSPEC:
-        return Agspec(name, scoped(_AGSPEC[name], session), static)
+        return Agspec(name, scoped(_AGSPEC[name], session), static, resume=resume)
     return _MAKERS[name](static)
 
 

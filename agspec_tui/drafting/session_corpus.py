@@ -8,7 +8,7 @@ import numpy as np
 
 from agspec_tui._native import SessionCorpus as NativeCorpus
 from agspec_tui.drafting.token_ids import checked, digest
-from agspec_tui.drafting.types import Ids, Piece
+from agspec_tui.drafting.types import Copied, Ids, Piece, Place
 
 
 class SessionText(Protocol):
@@ -28,6 +28,13 @@ class SessionText(Protocol):
 
     def draft(self, k: int) -> tuple[list[int], int, int]:
         """Up to `k` tokens that followed the match, their document and the offset in it."""
+        ...
+
+    def read(self, document: int, offset: int, k: int) -> tuple[list[int], int, int]:
+        """Up to `k` tokens of the text from a place on, the document there, and the offset in it.
+
+        The place may lie behind its document's end, where the next one is joined to it.
+        """
         ...
 
     @property
@@ -182,7 +189,7 @@ class SessionCorpus:
         """
         return self._text.match()
 
-    def draft(self, k: int) -> tuple[tuple[int, ...], str, int]:
+    def draft(self, k: int) -> Copied:
         """Up to `k` tokens of the most frequent group of three that followed the match.
 
         Ties go to the most recent occurrence; without a full group that occurrence itself counts.
@@ -191,6 +198,20 @@ class SessionCorpus:
             Token ids, the label of the piece they were copied from, and the offset in it.
         """
         ids, document, offset = self._text.draft(k)
+        return tuple(ids), self._labels[document] if ids else "", offset
+
+    def place(self) -> Place | None:
+        """Where such a draft would be copied from; None without one."""
+        ids, document, offset = self._text.draft(1)
+        return (document, offset) if ids else None
+
+    def read(self, place: Place, k: int) -> Copied:
+        """Up to `k` tokens of the text from a place on, which need not lie in its document.
+
+        Returns:
+            Token ids, the label of the piece they were copied from, and the offset in it.
+        """
+        ids, document, offset = self._text.read(*place, k)
         return tuple(ids), self._labels[document] if ids else "", offset
 
     @property

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from agspec_tui.drafting.agspec import Copied, SessionStore
-from agspec_tui.drafting.types import Piece
+from agspec_tui.drafting.agspec import SessionStore
+from agspec_tui.drafting.types import Copied, Piece, Place
 
 SessionScope = Literal["session", "call", "off"]
 """What a session corpus holds: the whole session, the present call, or nothing."""
@@ -61,6 +61,14 @@ class CallCorpus:
         """Up to `k` tokens that followed the match."""
         return self._call.draft(k)
 
+    def place(self) -> Place | None:
+        """Where a draft would be copied from."""
+        return self._call.place()
+
+    def read(self, place: Place, k: int) -> Copied:
+        """Up to `k` tokens from a place on."""
+        return self._call.read(place, k)
+
 
 class NoSession:
     """Nothing of the session: drafts come from the other corpora alone."""
@@ -77,6 +85,14 @@ class NoSession:
 
     def draft(self, k: int) -> Copied:
         """No draft."""
+        return (), "", 0
+
+    def place(self) -> Place | None:
+        """No place."""
+        return None
+
+    def read(self, place: Place, k: int) -> Copied:
+        """No text."""
         return (), "", 0
 
 

@@ -1,10 +1,11 @@
 """The text of a session in a suffix tree with counts: what `agspec-suffix` copies from."""
 
+from array import array
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
 from agspec_tui._native import SuffixTree
-from agspec_tui.drafting.types import Ids
+from agspec_tui.drafting.types import Ids, Place
 
 DEPTH = 128
 """Most tokens of a match and its draft together: twice the longest draft, 64 tokens."""
@@ -23,8 +24,13 @@ class _Stretch:
     """The documents' numbers."""
     left_out: list[int] = field(default_factory=list)
     """Tokens of each document before the first one in the sequence."""
-    n_tokens: int = 0
-    """Tokens in the sequence."""
+    ids: "array[int]" = field(default_factory=lambda: array("i"))
+    """Tokens of the sequence."""
+
+    def place(self, position: int) -> Place:
+        """The document that a position of the sequence belongs to, and its offset there."""
+        i = bisect_right(self.starts, position) - 1
+        return self.documents[i], position - self.starts[i] + self.left_out[i]
 
 
 class SessionTree:
@@ -42,7 +48,7 @@ class SessionTree:
         """
         self._tree = SuffixTree(depth)
         self._stretches: list[_Stretch] = []
-        self._n_documents = 0
+        self._stretch_of: list[int] = []
         self._found: _Found | None = _NOTHING
 
     def begin_document(self, *, joined: bool, offset: int = 0) -> int:
@@ -51,18 +57,18 @@ class SessionTree:
             self._stretches.append(_Stretch())
             self._found = _NOTHING
         stretch = self._stretches[-1]
-        stretch.starts.append(stretch.n_tokens)
-        stretch.documents.append(self._n_documents)
+        stretch.starts.append(len(stretch.ids))
+        stretch.documents.append(len(self._stretch_of))
         stretch.left_out.append(offset)
-        self._n_documents += 1
-        return self._n_documents - 1
+        self._stretch_of.append(len(self._stretches) - 1)
+        return stretch.documents[-1]
 
     def append(self, ids: Ids) -> None:
         """Append tokens to the last document."""
         if not len(ids):
             return
         self._tree.append(len(self._stretches) - 1, ids)
-        self._stretches[-1].n_tokens += len(ids)
+        self._stretches[-1].ids.frombytes(ids.tobytes())
         self._found = None
 
     def _search(self) -> _Found:
@@ -89,9 +95,18 @@ class SessionTree:
         ids, _, _, sequence, position = self._search()
         if not ids or k < 1:
             return [], -1, 0
-        stretch = self._stretches[sequence]
-        i = bisect_right(stretch.starts, position) - 1
-        return ids[:k], stretch.documents[i], position - stretch.starts[i] + stretch.left_out[i]
+        return ids[:k], *self._stretches[sequence].place(position)
+
+    def read(self, document: int, offset: int, k: int) -> tuple[list[int], int, int]:
+        """Up to `k` tokens of the text from a place on; see the native `SessionCorpus`."""
+        if not 0 <= document < len(self._stretch_of):
+            return [], -1, 0
+        stretch = self._stretches[self._stretch_of[document]]
+        i = document - stretch.documents[0]
+        position = stretch.starts[i] + offset - stretch.left_out[i]
+        if offset < stretch.left_out[i] or position >= len(stretch.ids) or k < 1:
+            return [], -1, 0
+        return stretch.ids[position : position + k].tolist(), *stretch.place(position)
 
     @property
     def n_tokens(self) -> int:
@@ -100,5 +115,5 @@ class SessionTree:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes that the compiled core holds for it."""
-        return self._tree.memory_bytes
+        """Bytes that the compiled core holds for it, and those of its text."""
+        return self._tree.memory_bytes + sum(len(each.ids) * 4 for each in self._stretches)

@@ -12,6 +12,12 @@ Views = Sequence[tuple[str, Ids | Sequence[int]]]
 """Name and token ids of each view of a file, in the order of indexing."""
 
 
+Copied = tuple[tuple[int, ...], str, int]
+"""Copied token ids, the document they come from, and the token offset in it."""
+Place = tuple[int, int]
+"""The number of a document in its corpus, and a token offset in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A run of prompt tokens that is indexed once: one message with its template scaffold."""

@@ -9,7 +9,7 @@ import numpy as np
 from agspec_tui._native import Cursor
 from agspec_tui._native import WorkspaceCorpus as NativeCorpus
 from agspec_tui.drafting.token_ids import checked, digest
-from agspec_tui.drafting.types import Ids, Views
+from agspec_tui.drafting.types import Copied, Ids, Place, Views
 from agspec_tui.errors import DraftError
 
 MAX_TOKENS = 2_000_000
@@ -122,7 +122,7 @@ class WorkspaceCorpus:
         """Length of the longest suffix of the context that occurs in a view, in tokens."""
         return self._cursor.length() if self._refresh() else 0
 
-    def draft(self, k: int) -> tuple[tuple[int, ...], str, int]:
+    def draft(self, k: int) -> Copied:
         """Up to `k` tokens that follow the first occurrence of the match in its view.
 
         Returns:
@@ -131,6 +131,24 @@ class WorkspaceCorpus:
         if not self._refresh():
             return (), "", 0
         ids, document, offset = self._text.draft(self._cursor, k)
+        return self._named(ids, document, offset)
+
+    def place(self) -> Place | None:
+        """Where such a draft would be copied from; None without one."""
+        if not self._refresh():
+            return None
+        ids, document, offset = self._text.draft(self._cursor, 1)
+        return (document, offset) if ids else None
+
+    def read(self, place: Place, k: int) -> Copied:
+        """Up to `k` tokens of a view from a place on; none if it was taken out.
+
+        Returns:
+            Token ids, the document `path (view)`, and the offset in it.
+        """
+        return self._named(*self._text.read_document(*place, k))
+
+    def _named(self, ids: Sequence[int], document: int, offset: int) -> Copied:
         # The view may have been taken out since; then it is no text to draft from.
         name = self._names.get(document, "") if ids else ""
         return (tuple(ids), name, offset) if name else ((), "", 0)

@@ -161,6 +161,11 @@ void bind_session(py::module_& m) {
             return to_python(self.draft(k, visit_cap));
           },
           py::arg("k"), py::arg("visit_cap") = agspec::kVisitCap)
+      .def(
+          "read",
+          [](const SessionCorpus& self, std::int32_t document, agspec::Position offset,
+             std::int32_t k) { return to_python(self.read({document, offset}, k)); },
+          py::arg("document"), py::arg("offset"), py::arg("k"))
       .def_property_readonly("n_tokens", &SessionCorpus::n_tokens)
       .def_property_readonly("memory_bytes", &SessionCorpus::memory_bytes)
       .def("check_integrity", &SessionCorpus::check_integrity);
@@ -200,6 +205,11 @@ void bind_workspace(py::module_& m) {
             return to_python(self.draft(cursor.cursor, k));
           },
           py::arg("cursor"), py::arg("k"))
+      .def(
+          "read_document",
+          [](const WorkspaceCorpus& self, std::int32_t document, agspec::Position offset,
+             std::int32_t k) { return to_python(self.read_document({document, offset}, k)); },
+          py::arg("document"), py::arg("offset"), py::arg("k"))
       .def_property_readonly("n_added", &WorkspaceCorpus::n_added)
       .def_property_readonly("n_tokens", &WorkspaceCorpus::n_tokens)
       .def_property_readonly("n_dead_tokens", &WorkspaceCorpus::n_dead_tokens)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <stdexcept>
+#include <utility>
 
 namespace agspec {
 
@@ -47,6 +48,18 @@ Draft SessionCorpus::draft(std::int32_t k, std::int32_t visit_cap) {
   const Position start = automaton_.most_frequent_group(automaton_.match_state(), visit_cap);
   if (start == kNoPosition) return {};
   return {automaton_.copy(start, k, true), locate(documents_, start)};
+}
+
+Draft SessionCorpus::read(Place place, std::int32_t k) const {
+  if (place.document < 0 || std::cmp_greater_equal(place.document, documents_.size())) return {};
+  const Document& document = documents_[static_cast<std::size_t>(place.document)];
+  if (place.offset < document.offset) return {};
+  const std::int64_t start = std::int64_t{document.start} + (place.offset - document.offset);
+  if (start >= automaton_.n_tokens()) return {};
+  const auto position = static_cast<Position>(start);
+  std::vector<Token> ids = automaton_.copy(position, k, false);
+  if (ids.empty()) return {};
+  return {std::move(ids), locate(documents_, position)};
 }
 
 std::size_t SessionCorpus::memory_bytes() const {

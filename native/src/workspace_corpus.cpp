@@ -133,6 +133,17 @@ Draft WorkspaceCorpus::draft(Cursor& cursor, std::int32_t k) const {
   return {std::move(ids), locate(documents_, found.start)};
 }
 
+Draft WorkspaceCorpus::read_document(Place place, std::int32_t k) const {
+  const QuestionLock question(mutex_);
+  if (!question || place.offset < 0) return {};
+  const auto document = std::ranges::lower_bound(documents_, place.document, {}, &Document::id);
+  if (document == documents_.end() || document->id != place.document || !document->live) return {};
+  if (place.offset >= document->n_tokens) return {};
+  std::vector<Token> ids = automaton_.copy(document->start + place.offset, k, false);
+  if (ids.empty()) return {};
+  return {std::move(ids), place};
+}
+
 WorkspaceCorpus::Found WorkspaceCorpus::find(Cursor& cursor) const {
   StateId state = cursor.state();
   for (std::int32_t length = cursor.length(); length > 0; length = automaton_.length(state)) {

@@ -52,6 +52,10 @@ class SessionCorpus {
   // Up to `k` tokens of the most frequent group that follows the match, ties to the most recent.
   Draft draft(std::int32_t k, std::int32_t visit_cap);
 
+  // Up to `k` tokens of the text from a place on, never past a separator; none for a place that is
+  // not in the text. The place may lie behind its document's end, where the next one is joined.
+  Draft read(Place place, std::int32_t k) const;
+
   // The text's length, separators included.
   std::int32_t n_tokens() const { return automaton_.n_tokens(); }
   std::size_t memory_bytes() const;

@@ -60,6 +60,10 @@ class WorkspaceCorpus {
   // time.
   Draft draft(Cursor& cursor, std::int32_t k) const;
 
+  // Up to `k` tokens of a live document from a place on; none for another place, or if the corpus
+  // cannot be read in time.
+  Draft read_document(Place place, std::int32_t k) const;
+
   // Ids given so far.
   std::int32_t n_added() const { return n_added_; }
 
