@@ -93,6 +93,8 @@ class ConfigureDrafting(_Command, frozen=True, kw_only=True):
     """λ, the acceptance probability at which one more position pays for itself; τ = 1 − λ."""
     min_match: int = 1
     """Shortest match that is drafted from, in tokens."""
+    resume: bool = False
+    """Whether AgSpec's drafters go on with a copy just behind where an edit interrupted it."""
     global_corpus: str = ""
     """A file made by `corpus build`; empty for no global corpus."""
     draft_model: str = ""

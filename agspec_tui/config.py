@@ -59,6 +59,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Whether the policy `agspec` updates α in the log domain."""
     alpha_per_source: bool = False
     """Whether the policy `agspec` keeps an α for each corpus that a role copies from."""
+    resume: bool = False
+    """Whether AgSpec's drafters go on with a copy just behind where an edit interrupted it."""
     global_corpus: str = ""
     """A file made by `corpus build` to draft from as well; empty for none."""
     draft_model: str = ""

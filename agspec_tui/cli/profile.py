@@ -9,7 +9,7 @@ import click
 
 from agspec_tui.cli.output import printable, table, write_json
 from agspec_tui.cli.over_traces import MovingLine, resolve_tokenizer, say_skipped
-from agspec_tui.config import profiles_dir, tokens_dir
+from agspec_tui.config import Config, profiles_dir, tokens_dir
 from agspec_tui.drafting.choose import NAMES, make_drafter
 from agspec_tui.engine.llama_tokenizer import Vocabulary
 from agspec_tui.errors import UsageError
@@ -35,6 +35,13 @@ _SCHEMA = 1
     help="The drafter that is asked.",
 )
 @click.option(
+    "--resume",
+    default="on" if Config().resume else "off",
+    show_default=True,
+    type=click.Choice(["on", "off"]),
+    help="Let agspec go on with a copy just behind where an edit interrupted it.",
+)
+@click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     help="The file; by default the one that sessions with this model start from.",
@@ -49,6 +56,7 @@ def profile(
     traces: tuple[Path, ...],
     model: str | None,
     drafter: str,
+    resume: str,
     output: Path | None,
     any_model: bool,
     json_file: str | None,
@@ -68,7 +76,7 @@ def profile(
         sessions = read_sessions(traces, vocabulary, TokenCache(tokens_dir()), report=report)
         found = profile_sessions(
             sessions,
-            partial(make_drafter, drafter),
+            partial(make_drafter, drafter, resume=resume == "on"),
             lambda n_sessions, n_tokens: line.draw(
                 f"{n_sessions} sessions, {n_tokens} tokens of output"
             ),

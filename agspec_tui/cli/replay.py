@@ -11,6 +11,7 @@ import msgspec
 from agspec_tui.cli.output import printable, write_json
 from agspec_tui.cli.over_traces import MovingLine, resolve_tokenizer
 from agspec_tui.cli.replay_recordings import check_recordings
+from agspec_tui.config import Config
 from agspec_tui.engine.llama_tokenizer import Vocabulary
 from agspec_tui.errors import UsageError
 from agspec_tui.policy.profile_file import read_profile
@@ -87,6 +88,13 @@ _BAR = 30
     help="Index files in the forms that edits have too, or as they stand only.",
 )
 @click.option(
+    "--resume",
+    default="on" if Config().resume else "off",
+    show_default=True,
+    type=click.Choice(["on", "off"]),
+    help="Let agspec go on with a copy just behind where an edit interrupted it.",
+)
+@click.option(
     "--split-by",
     default="task",
     show_default=True,
@@ -129,6 +137,7 @@ def replay(
     batch: str,
     corpora: str,
     views: str,
+    resume: str,
     split_by: str,
     profile_file: Path | None,
     sessions: str,
@@ -151,6 +160,7 @@ def replay(
         drafters=parse_drafters(drafters) if drafters is not None else DRAFTERS,
         policies=parse_policies(policies, POLICY_NAMES),
         views=views == "on",
+        resume=resume == "on",
         batch=int(batch),
         by=parse_by(by),
         split=split_by == "task" and profile_file is None,

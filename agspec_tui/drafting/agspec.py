@@ -163,24 +163,29 @@ class Agspec:
         return match
 
     def _resumed(self, copy: CopyTracker, match: Match) -> Match:
-        """The match that a resumed copy stands for, in the place of the longest one."""
-        source = WORKSPACE if copy.source is self._workspace else SESSION
-        return Match(max(match.length, copy.length), source)
+        """The match that a resumed copy stands for, in the place of the longest one.
+
+        Its counts tell how often the tokens followed that the copy goes on with.
+        """
+        length = max(match.length, copy.length)
+        if copy.source is self._workspace:
+            return Match(length, WORKSPACE)
+        _, n_seen, n_group = self._session.match()
+        if n_seen > 1 and self._session.draft(1)[0] != copy.draft(1)[0]:
+            n_group = n_seen - n_group
+        return Match(length, SESSION, max(1, n_seen), n_group)
 
     def draft(self, match: Match, k: int) -> Draft:
         """Up to `k` tokens that followed the present match; its corpus decides which occurrence."""
         if match.length < 1 or k < 1:
             return NO_DRAFT
-        copy = self._copy
-        if copy is not None and copy.source is not None and copy.is_resumed:
-            if match.source != GLOBAL:
-                ids, document, offset = copy.source.read(copy.place, k)
-                return Draft(ids, match.source, document, offset) if ids else NO_DRAFT
-        corpus: SessionStore | StaticCorpus = self._session
-        if match.source == WORKSPACE:
-            corpus = self._workspace
-        elif match.source == GLOBAL and self._static is not None:
+        corpus: SessionStore | StaticCorpus | CopyTracker = self._session
+        if match.source == GLOBAL and self._static is not None:
             corpus = self._static
+        elif self._copy is not None and self._copy.is_resumed:
+            corpus = self._copy
+        elif match.source == WORKSPACE:
+            corpus = self._workspace
         ids, document, offset = corpus.draft(k)
         return Draft(ids, match.source, document, offset) if ids else NO_DRAFT
 

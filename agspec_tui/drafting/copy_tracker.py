@@ -77,9 +77,12 @@ class CopyTracker:
         """The match length that the copy stands for, in tokens."""
         return self.n_agreeing + self.n_earlier // DISCOUNT
 
+    def draft(self, k: int) -> Copied:
+        """Up to `k` tokens with which the source goes on; none between copies."""
+        return self.source.read(self._place, k) if self.source is not None else ((), "", 0)
+
     @property
-    def place(self) -> Place:
-        """Where the source goes on."""
+    def _place(self) -> Place:
         return self._document, self._start + self._at
 
     def follow(self, ids: Sequence[int]) -> int:
@@ -149,7 +152,7 @@ class CopyTracker:
         if self.n_agreeing < MIN_MOVE:
             return
         self.n_earlier = min(MOST_EARLIER, self.n_agreeing + self.n_earlier // 2)
-        self._left, self._left_place = source, self.place
+        self._left, self._left_place = source, self._place
         back = self._recent[-min(self.n_agreeing, MOST_AGREEING) :]
         # What was copied last is the same in the source and in the context.
         self._around = [*back, *source.read(self._left_place, MOST_SKIPPED)[0]]

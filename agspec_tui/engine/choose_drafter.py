@@ -44,11 +44,12 @@ class DrafterMaker:
         require_drafter(name)
         static = self._open_static(settings.global_corpus)
         if name not in MODEL_NAMES:
-            return make_drafter(name, static)
+            return make_drafter(name, static, resume=settings.resume)
         model = self._draft_model(settings)
         if name == ModelDrafter.name:
             return model
-        return Chain(name, make_drafter(name.removesuffix(f"+{ModelDrafter.name}"), static), model)
+        first = name.removesuffix(f"+{ModelDrafter.name}")
+        return Chain(name, make_drafter(first, static, resume=settings.resume), model)
 
     def _open_static(self, path: str) -> GlobalCorpus | None:
         if not path:
@@ -108,8 +109,8 @@ def reconfigure(
     decoder.policy = policy
 
 
-def _drafter_of(settings: ConfigureDrafting) -> tuple[str, str, str]:
-    return settings.drafter, settings.draft_model, settings.global_corpus
+def _drafter_of(settings: ConfigureDrafting) -> tuple[str, str, str, bool]:
+    return settings.drafter, settings.draft_model, settings.global_corpus, settings.resume
 
 
 def require_same_vocabulary(target: Backend, draft: Backend, name: str) -> None:

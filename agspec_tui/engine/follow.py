@@ -44,7 +44,7 @@ class Follower:
         """Tokens of the last prompt."""
         self.tokens: Ids = np.empty(0, dtype=np.int32)
         """The context as it was last seen."""
-        self._drafter = make_drafter(settings.drafter)
+        self._drafter = make_drafter(settings.drafter, resume=settings.resume)
         self._policy = make_policy(settings)
         self._evidence = Evidence(0)
         self._budget = Budget(0, censored=True)

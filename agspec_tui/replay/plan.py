@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from agspec_tui.commands import ConfigureDrafting
+from agspec_tui.config import Config
 from agspec_tui.drafting.choose import MODEL_NAMES, NAMES, default_policy, require_drafter
 from agspec_tui.drafting.session_scopes import SessionScope
 from agspec_tui.errors import DraftError, UsageError
@@ -68,6 +69,8 @@ class ReplayPlan:
     """Whether AgSpec may draft from the outputs of the other half of the tasks."""
     views: bool = True
     """Whether files are indexed in the forms that edits have too."""
+    resume: bool = Config().resume
+    """Whether AgSpec goes on with a copy where an edit interrupted it."""
     batch: int = 1
     """Sequences that share a target pass."""
     by: frozenset[str] = frozenset()

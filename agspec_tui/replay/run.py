@@ -238,6 +238,7 @@ def _report(
             "workspace": plan.workspace,
             "global": plan.global_corpus,
             "views": plan.views,
+            "resume": plan.resume,
             "batch": plan.batch,
             "split_by": "task" if _is_split(plan) else "",
             "sessions": share,

@@ -181,7 +181,7 @@ def _maker(setup: Setup, name: str, half: int) -> Callable[[], Drafter]:
 
     def make() -> Drafter:
         static = _opened(setup.corpora).corpus_for(half) if wanted else None
-        return make_drafter(name, static, setup.plan.session)
+        return make_drafter(name, static, setup.plan.session, resume=setup.plan.resume)
 
     return make
 

@@ -104,6 +104,7 @@ def plan_drafting(config: Config) -> ConfigureDrafting:
         scale=config.scale,
         log_alpha=config.log_alpha,
         alpha_per_source=config.alpha_per_source,
+        resume=config.resume,
         global_corpus=config.global_corpus,
         draft_model=_draft_model(config) if config.drafter in MODEL_NAMES else "",
     )
