@@ -90,6 +90,7 @@ def test_ablations_are_options(traces):
     assert 0 < accepted("--corpora", "per-call") < whole
     assert 0 < accepted("--corpora", "workspace", "--views", "off") <= whole
     assert accepted("--corpora", "session,workspace,global") > 0
+    assert accepted("--resume", "on") >= accepted("--resume", "off") > 0
     assert 0 < accepted("--sessions", "1") < whole
     assert 0 < accepted("--sessions", "34%", "--split-by", "none", "--batch", "16") < whole
 

@@ -18,6 +18,8 @@ from agspec_tui.policy.types import Policy
 from tests.engine.ngram_backend import EOG, N_VOCAB, NgramBackend
 from tests.reference.naive_drafter import NaiveDrafter
 
+RESUMED = " resumed"
+
 
 class GarbageDrafter(NaiveDrafter):
     """Drafts whatever a seed says, right or wrong, as long as it is asked to."""
@@ -40,7 +42,9 @@ class GarbageDrafter(NaiveDrafter):
 def drafter_of(name: str, seed: int) -> Drafter:
     if name == "naive":
         return NaiveDrafter()
-    return GarbageDrafter(seed) if name == "garbage" else make_drafter(name)
+    if name == "garbage":
+        return GarbageDrafter(seed)
+    return make_drafter(name.removesuffix(RESUMED), resume=name.endswith(RESUMED))
 
 
 def policy_of(name: str, k: int) -> Policy:
@@ -71,7 +75,7 @@ def plain(seed: int, texts: Sequence[str], **more: int) -> GenerationFinished:
     return say(decoder, events, texts, **more)
 
 
-DRAFTERS = st.sampled_from([*NAMES, "naive", "garbage"])
+DRAFTERS = st.sampled_from([*NAMES, f"agspec-sam{RESUMED}", "naive", "garbage"])
 POLICIES = st.sampled_from(["fixed", "agspec", "own"])
 TEXTS = st.lists(st.text("abcdef \n", max_size=30), min_size=1, max_size=3)
 

@@ -58,12 +58,16 @@ def words(text: str) -> list[int]:
 
 @pytest.mark.parametrize("name", STEADY)
 @settings(max_examples=25)
-@given(session=sessions, seed=st.integers(0, 2**31))
-def test_walking_over_positions_equals_asking_at_every_step(name, session, seed):
+@given(session=sessions, seed=st.integers(0, 2**31), resume=st.booleans())
+def test_walking_over_positions_equals_asking_at_every_step(name, session, seed, resume):
     asked, walked = Whim(seed), Whim(seed)
     found = tokenised(session)
-    by_step = list(walk_steps(found, lambda: make_drafter(name), asked))
-    over = list(walk_policy(walk_session(found, lambda: make_drafter(name)), walked))
+
+    def make():
+        return make_drafter(name, resume=resume)
+
+    by_step = list(walk_steps(found, make, asked))
+    over = list(walk_policy(walk_session(found, make), walked))
     assert steps_of(by_step, session) == steps_of(over, session)
     assert asked.told == walked.told
 
