@@ -169,7 +169,6 @@ def replay(
         global_corpus=global_corpus,
     )
     priced = parse_costs(costs, plan.batch)
-    share = parse_share(sessions)
     profile = read_profile(profile_file) if profile_file is not None else None
     _require_folders(json_file, markdown, svg)
     resolved = resolve_tokenizer(model)
@@ -180,7 +179,7 @@ def replay(
             vocabulary,
             plan,
             priced,
-            share=share,
+            share=parse_share(sessions),
             profile=profile,
             n_processes=workers if workers is not None else _cores(),
             progress=lambda stage, done, n_left: line.draw(_bar(stage, done, n_left)),
