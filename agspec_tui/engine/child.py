@@ -9,7 +9,6 @@ corpus up to date meanwhile. When the socket closes, the process ends.
 import contextlib
 import os
 import queue
-import resource
 import socket
 import sys
 import threading
@@ -17,8 +16,6 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-
-import psutil
 
 from agspec_tui.commands import (
     ANSWERED,
@@ -44,6 +41,7 @@ from agspec_tui.engine.choose_drafter import DrafterMaker, reconfigure
 from agspec_tui.engine.context_commands import ContextCommands
 from agspec_tui.engine.indexing import Hold, IndexingThread
 from agspec_tui.engine.loop import Decoder
+from agspec_tui.engine.memory_limit import limit_memory
 from agspec_tui.engine.pulse import Pulse
 from agspec_tui.engine.recording import (
     RecordedCacheDrop,
@@ -67,8 +65,6 @@ from agspec_tui.events import (
 )
 from agspec_tui.policy.choose import make_policy
 
-_OOM_SCORE = "500"
-_SPARE_BYTES = 2 << 30
 _END_S = 1.0
 """Seconds that a command has to end once nobody listens any more."""
 
@@ -238,7 +234,7 @@ class EngineProcess:
         if command.path.startswith(SCHEME):
             backend = ScriptedBackend(command)
         else:
-            _limit_memory(Path(command.path))
+            limit_memory(command)
             # Loaded here and not above: the scripted backend must run where llama.cpp does not.
             from agspec_tui.engine.llama import LlamaBackend
 
@@ -364,22 +360,6 @@ class EngineProcess:
         if self._backend is None or self._decoder is None:
             raise EngineError("no model is loaded", "load one first")
         return self._backend, self._decoder
-
-
-def _limit_memory(model: Path) -> None:
-    """Bound the address space, so that an absurd context fails here and not machine-wide.
-
-    The mapped model file counts as address space but not as used memory, so it comes on top.
-    """
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE)
-    if sys.platform == "darwin":  # the limit does not hold there for mapped memory
-        return
-    size = model.stat().st_size if model.is_file() else 0
-    used = psutil.Process().memory_info().vms
-    limit = used + size + psutil.virtual_memory().available + _SPARE_BYTES
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
 def main() -> None:

@@ -1,9 +1,24 @@
 """Which devices may hold layers, out of those that llama.cpp has; and addresses of RPC servers."""
 
+import importlib.util
 from collections.abc import Sequence
+from pathlib import Path
 
 from agspec_tui.engine_events import Device
 from agspec_tui.errors import EngineError, UsageError
+
+_FOR_THE_CPU = ("ggml-base", "ggml-cpu", "ggml-blas", "ggml-rpc", "ggml.")
+"""How libraries of ggml begin that are for no GPU."""
+
+
+def has_gpu_library() -> bool:
+    """Whether llama-cpp-python was built with a back end for a GPU; found without loading it."""
+    spec = importlib.util.find_spec("llama_cpp")
+    if spec is None or not spec.submodule_search_locations:
+        return False
+    folder = Path(spec.submodule_search_locations[0]) / "lib"
+    names = (path.name.removeprefix("lib") for path in folder.glob("*ggml*"))
+    return any(not name.startswith(_FOR_THE_CPU) for name in names)
 
 
 def choose(known: Sequence[Device], names: Sequence[str], split: str) -> list[Device]:

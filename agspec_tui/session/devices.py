@@ -4,22 +4,20 @@ Asking a GPU for its memory makes a context on it that stays; that must not happ
 the screen, and a driver that fails must not end it. A build for the CPU alone is not asked at all.
 """
 
-import importlib.util
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 
+from agspec_tui.engine.devices import has_gpu_library
 from agspec_tui.engine_events import Device
 from agspec_tui.errors import EngineError
 
 _MODULE = "agspec_tui.engine.llama_devices"
 _PLUGIN = "GGML_BACKEND_PATH"
 _LIMIT_S = 60.0
-_FOR_THE_CPU = ("ggml-base", "ggml-cpu", "ggml-blas", "ggml-rpc", "ggml.")
 
 
 def found_devices(servers: Sequence[str] = ()) -> tuple[Device, ...]:
@@ -31,7 +29,7 @@ def found_devices(servers: Sequence[str] = ()) -> tuple[Device, ...]:
     Raises:
         EngineError: they cannot be listed, or a server cannot be used.
     """
-    if not servers and not _has_plugin() and not _has_gpu_library():
+    if not servers and not _has_plugin() and not has_gpu_library():
         return ()
     return listed_devices(servers)
 
@@ -72,13 +70,3 @@ def listed_devices(servers: Sequence[str] = (), module: str = _MODULE) -> tuple[
 
 def _has_plugin() -> bool:
     return bool(os.environ.get(_PLUGIN))
-
-
-def _has_gpu_library() -> bool:
-    """Whether llama-cpp-python was built with a back end for a GPU; found without loading it."""
-    spec = importlib.util.find_spec("llama_cpp")
-    if spec is None or not spec.submodule_search_locations:
-        return False
-    folder = Path(spec.submodule_search_locations[0]) / "lib"
-    names = (path.name.removeprefix("lib") for path in folder.glob("*ggml*"))
-    return any(not name.startswith(_FOR_THE_CPU) for name in names)

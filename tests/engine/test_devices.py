@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from agspec_tui.commands import LoadModel
-from agspec_tui.engine.devices import choose, names_of, servers_of
+from agspec_tui.engine.devices import choose, has_gpu_library, names_of, servers_of
 from agspec_tui.engine.llama_context import place
 from agspec_tui.engine.llama_devices import add_servers, devices
 from agspec_tui.engine_events import Device
@@ -69,6 +69,11 @@ def test_this_build_names_its_devices_and_their_memory():
     cpu = next(one for one in found if one.kind == "cpu")
     assert cpu.name == "CPU"
     assert 0 < cpu.free_bytes <= cpu.total_bytes
+
+
+def test_a_build_for_a_gpu_is_told_from_one_for_the_cpu_without_loading_it():
+    kinds = {one.kind for one, _ in devices()}
+    assert has_gpu_library() == bool(kinds & {"gpu", "igpu"})
 
 
 def test_what_it_runs_on_is_named():
