@@ -7,6 +7,7 @@ of three shipped shapes stands in.
 import sys
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -105,6 +106,11 @@ class Cost:
         out += slope * np.maximum(counts - sizes[-1], 0.0)
         out[0] = 0.0
         return out
+
+    def least_slope(self) -> float:
+        """The least that one more token ever costs, in units of T(1); never below zero."""
+        slopes = [(t - s) / (n - m) for (m, s), (n, t) in pairwise(self.points)]
+        return max(0.0, min(slopes))
 
     def for_batch(self, batch: int) -> "Cost":
         """The cost to one of `batch` sequences that all draft as many tokens: T(b·n)/T(b).

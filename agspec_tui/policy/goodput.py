@@ -36,6 +36,8 @@ class Goodput:
         self._cost = cost
         self._times = cost.table
         self._pass_times = cost.up_to(1)
+        # A worth a rounding error below the slope of the pass is not below it.
+        self._least_worth = cost.least_slope() * (1.0 - 1e-9)
         self._shares: dict[int, Floats] = {}
         self._profile = profile
         self._min_match = max(1, min_match)
@@ -50,7 +52,7 @@ class Goodput:
         room = min(room, K_MAX)
         if room > self._room:
             self._widen(room)
-        lengths = self._of_role.get(role) or self._lengths(role)
+        lengths = self._lengths_of(role)
         return Budget(lengths.best(key_of(evidence))[room], censored=True)
 
     def worths(self, asks: Sequence[Ask], n_active: int) -> list[Floats]:
@@ -66,18 +68,21 @@ class Goodput:
         share = self._shares.get(n_active)
         if share is None:
             share = self._shares[n_active] = pass_share(self._cost, self._profile, n_active)
-        keys: dict[Lengths, list[int]] = {}
-        of: list[tuple[Lengths, int]] = []
-        for ask in asks:
-            lengths = self._of_role.get(ask.role) or self._lengths(ask.role)
-            key = key_of(ask.evidence)
-            of.append((lengths, key))
-            keys.setdefault(lengths, []).append(key)
-        known = {lengths: lengths.worths(own, n_active, share) for lengths, own in keys.items()}
+        of = [(self._lengths_of(ask.role), key_of(ask.evidence)) for ask in asks]
+        known = {
+            lengths: lengths.worths(
+                [key for each, key in of if each is lengths], n_active, share, self._least_worth
+            )
+            for lengths in dict.fromkeys(lengths for lengths, _ in of)
+        }
         return [
             known[lengths][key][:room] if room > 0 else _WORTHLESS
             for (lengths, key), room in zip(of, rooms, strict=True)
         ]
+
+    def chances(self, asks: Sequence[Ask]) -> list[Floats]:
+        """Of each ask Pr(R ≥ k) for k = 1 … K_MAX."""
+        return [self._lengths_of(ask.role).survival(key_of(ask.evidence))[1:] for ask in asks]
 
     def pass_times(self, n: int) -> Floats:
         """T(k)/T(1) of passes over k = 0 … n tokens or more."""
@@ -106,8 +111,11 @@ class Goodput:
         for lengths in {self._everyone, *self._of_role.values()}:
             lengths.decide(self._room)
 
-    def _lengths(self, role: str) -> Lengths:
+    def _lengths_of(self, role: str) -> Lengths:
         """Lengths of a role: its own if the profile knows it, else those of all roles."""
+        found = self._of_role.get(role)
+        if found is not None:
+            return found
         found = self._everyone
         if self._profile.n_drafts(role) >= N_OF_ITS_OWN:
             found = self._made(role)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from agspec_tui.policy.cost import K_MAX
 from agspec_tui.policy.evidence_key import NO_MATCH
-from agspec_tui.policy.survival import Counts, Shrunk
+from agspec_tui.policy.survival import Counts, Shrunk, Survival, survival_of
 
 N_TAIL = 16
 """Last positions, whose mean hazard is taken for all that lie behind `K_MAX`."""
@@ -144,7 +144,9 @@ class Lengths:
         for of_key in self._worths.values():
             of_key.pop(key, None)
 
-    def worths(self, keys: Iterable[int], n_active: int, share: Floats) -> dict[int, Floats]:
+    def worths(
+        self, keys: Iterable[int], n_active: int, share: Floats, least: float = 0.0
+    ) -> dict[int, Floats]:
         """What each position of a draft is worth to one of several sequences, in units of T(1).
 
         With j drafted tokens a sequence saves the time that the rest of the copy would have taken
@@ -155,6 +157,7 @@ class Lengths:
             keys: cells.
             n_active: how many sequences decode in the pass; results are kept by it.
             share: what a pass costs one of them with k = 0 … K_MAX drafted tokens.
+            least: positions of less worth are left out.
 
         Returns:
             For each key, and others, a shape (n,), n ≤ the room that was decided for.
@@ -165,7 +168,8 @@ class Lengths:
             hazards = np.stack([self._hazards(key) for key in missing])
             later = times_by_length(hazards, share, self._room) - share[: self._room + 1]
             for key, times in zip(missing, later, strict=True):
-                known[key] = worth_of(times)
+                worths = worth_of(times)
+                known[key] = worths[worths >= least]
         return known
 
     def prior(self, key: int) -> Counts:
@@ -178,6 +182,10 @@ class Lengths:
         if self._longest is None:
             self._longest = max((best[-1] for best in self._best.values()), default=0)
         return self._longest
+
+    def survival(self, key: int) -> Survival:
+        """Pr(R ≥ k) of a cell for k = 0 … K_MAX, by what `update` was told."""
+        return survival_of(self._hazards(key))
 
     def _hazards(self, key: int) -> Counts:
         told = self._told_hazards.get(key)

@@ -25,10 +25,14 @@ KEPT_APART = ("role", "turn", "source")
 _POLICY = re.compile(r"(?P<name>[a-z][a-z-]*?)(?:-(?P<number>\d+))?$")
 _WITHOUT_COST = frozenset({"off", OWN, "fixed", "scaled", ORACLE})
 """Policies whose decisions depend on no cost: one walk is timed under each."""
+_SHARING = frozenset({"goodput", "survival", ORACLE})
+"""Policies whose lengths depend on the other sequences of a pass."""
 _NUMBERED = {"fixed": "fixed_k", "agspec": "cap"}
 """Policies that take a number, and the setting that it is."""
 _VARIANTS = {"log": {"log_alpha": True}, "per-source": {"alpha_per_source": True}}
 """What can be added to the policy `agspec`, and the settings that it means."""
+_ALONE = "alone"
+"""What can be added to the policies that share a budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,8 @@ class PolicyChoice:
     """What it is made from."""
     has_own_cap: bool = False
     """Whether its cap was named, so that it takes none from a profile."""
+    is_alone: bool = False
+    """Whether it decides over each sequence of a batch as if all of them drafted alike."""
 
     @property
     def needs_cost(self) -> bool:
@@ -51,6 +57,11 @@ class PolicyChoice:
     def needs_profile(self) -> bool:
         """Whether it starts from the counts of other sessions."""
         return self.needs_cost and not self.has_own_cap
+
+    @property
+    def shares(self) -> bool:
+        """Whether its lengths depend on the other sequences of a pass."""
+        return self.settings.policy in _SHARING and not self.is_alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +88,10 @@ class ReplayPlan:
     """What is kept apart in the report beside the source: `role`, `turn`."""
     split: bool = True
     """Whether profiles and global corpus come from the other half of the tasks."""
+
+    def is_shared(self, choice: PolicyChoice) -> bool:
+        """Whether a policy decides over several sequences at once."""
+        return self.batch > 1 and choice.shares
 
     def policies_of(self, drafter: str) -> tuple[PolicyChoice, ...]:
         """The policies that a drafter is walked under."""
@@ -106,7 +121,8 @@ def parse_policies(names: str, known: Sequence[str]) -> tuple[PolicyChoice, ...]
     """Policies of a list with commas.
 
     `fixed-8` drafts 8 tokens, `agspec-32` has the cap 32 for every role, `agspec+log` tracks α in
-    the log domain, `agspec+per-source` an α for each corpus.
+    the log domain, `agspec+per-source` an α for each corpus. `goodput+alone` shares no budget with
+    the other sequences of a batch.
 
     Args:
         names: the list.
@@ -120,6 +136,9 @@ def parse_policies(names: str, known: Sequence[str]) -> tuple[PolicyChoice, ...]
 
 def _policy(label: str, known: Sequence[str]) -> PolicyChoice:
     plain, *added = label.split("+")
+    is_alone = added == [_ALONE] and plain in _SHARING - {ORACLE}
+    if is_alone:
+        added = []
     found = _POLICY.match(plain)
     name = found["name"] if found else ""
     if found is None or name not in known or name == OWN:
@@ -133,11 +152,11 @@ def _policy(label: str, known: Sequence[str]) -> PolicyChoice:
         changes[_NUMBERED[name]] = number
     for variant in added:
         if name != "agspec" or variant not in _VARIANTS:
-            shown = ", ".join(f"agspec+{each}" for each in _VARIANTS)
+            shown = ", ".join((*(f"agspec+{each}" for each in _VARIANTS), f"goodput+{_ALONE}"))
             raise UsageError(f"{label!r} is no policy", f"what can be added: {shown}")
         changes |= _VARIANTS[variant]
     settings = msgspec.structs.replace(ConfigureDrafting(), **changes)
-    return PolicyChoice(label, settings, has_own_cap="cap" in changes)
+    return PolicyChoice(label, settings, has_own_cap="cap" in changes, is_alone=is_alone)
 
 
 def parse_corpora(names: str) -> tuple[SessionScope, bool, bool]:

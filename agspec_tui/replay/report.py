@@ -57,13 +57,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     draft_us_p99: float
     """99th percentile of it, in µs."""
     speedup: float
-    """Modelled speed-up over plain decoding: n_tokens / pass_cost; in a row for all sources the
-    unweighted mean over them."""
+    """Modelled speed-up over plain decoding: n_tokens / pass_cost, of a batch plain_cost /
+    pass_cost; in a row for all sources the unweighted mean over them."""
     share_of_oracle: float | None
     """Speed-up as a share of that of the oracle, K = R, on this drafter's drafts; where a drafter
     has no oracle, on those of the default drafter; null without either."""
     pass_cost: float
-    """ΣT(1 + D) / T(1) over steps."""
+    """ΣT(1 + D) / T(1) over steps; of a batch what is paid of its passes, ΣT(b + ΣD) / T(1)."""
+    plain_cost: float | None = None
+    """The same for plain decoding of a batch; null for one sequence, where it is n_tokens."""
 
 
 class Default(msgspec.Struct, frozen=True):
@@ -163,7 +165,7 @@ def _with_shares(
     tallies: Mapping[Key, Tally], cost: str, times: Floats, default_drafter: str
 ) -> list[Row]:
     """Rows of single sources."""
-    speedups = {key: tally.speedup(times) for key, tally in tallies.items()}
+    speedups = {key: _speedup(tally, cost, times) for key, tally in tallies.items()}
     oracles = {
         (key.drafter, *key[3:]): speedup
         for key, speedup in speedups.items()
@@ -196,9 +198,18 @@ def _means(
     return means
 
 
+def _speedup(tally: Tally, cost: str, times: Floats) -> float:
+    """Modelled speed-up over plain decoding, of one sequence or of a batch; 1.0 without a step."""
+    shared = tally.shared.get(cost)
+    if shared is None:
+        return tally.speedup(times)
+    return shared.plain / shared.spent
+
+
 def _row(
     key: Key, tally: Tally, cost: str, times: Floats, speedup: float, share: float | None
 ) -> Row:
+    shared = tally.shared.get(cost)
     return Row(
         drafter=key.drafter,
         policy=key.policy,
@@ -217,5 +228,6 @@ def _row(
         draft_us_p99=tally.draft_us(0.99),
         speedup=speedup,
         share_of_oracle=share,
-        pass_cost=tally.pass_cost(times),
+        pass_cost=tally.pass_cost(times) if shared is None else shared.spent,
+        plain_cost=None if shared is None else shared.plain,
     )

@@ -16,6 +16,7 @@ from agspec_tui.policy.choose import NAMES
 from agspec_tui.policy.cost import NAMES as SHAPES
 from agspec_tui.policy.cost import Cost, read_cost, shipped
 from agspec_tui.policy.profile import Profile, require_vocabulary
+from agspec_tui.replay.batches import Drafts, Profiles, charge, decide_together, place_of, together
 from agspec_tui.replay.halves import build_halves
 from agspec_tui.replay.plan import ReplayPlan
 from agspec_tui.replay.processes import map_unordered
@@ -32,7 +33,7 @@ from agspec_tui.replay.tally import Tallies, merge, total
 from agspec_tui.replay.token_cache import TokenCache
 from agspec_tui.replay.tokens import Tokenizer, half_of
 
-Stage = Literal["reading", "drafting", "deciding"]
+Stage = Literal["reading", "drafting", "deciding", "sharing"]
 Progress = Callable[[Stage, float, int], None]
 POLICY_NAMES = (*NAMES, ORACLE)
 """Policies that can be replayed."""
@@ -40,12 +41,11 @@ _MOST_GLOBAL = 2_000_000
 _TABLE = 65
 
 
-def parse_costs(names: str, batch: int) -> dict[str, Cost]:
+def parse_costs(names: str) -> dict[str, Cost]:
     """Costs of a list with commas, each the name of a shape or a file of `calibrate`.
 
     Args:
         names: the list.
-        batch: sequences that share a pass.
 
     Raises:
         UsageError: there is no such shape or file, or it cannot be read.
@@ -54,7 +54,7 @@ def parse_costs(names: str, batch: int) -> dict[str, Cost]:
     for name in filter(None, (part.strip() for part in names.split(","))):
         try:
             cost = shipped(name) if name in SHAPES else _from_file(name)
-            costs[cost.name] = cost.for_batch(batch)
+            costs[cost.name] = cost
         except DraftError as error:
             raise UsageError(error.message, error.hint) from error
     if not costs:
@@ -79,6 +79,8 @@ class _Run:
     """What was read and what not."""
     tallies: Tallies = field(default_factory=dict)
     """Counts of all steps."""
+    drafts: Drafts = field(default_factory=dict)
+    """Of a batch: what was drafted in each call."""
     profiles: dict[tuple[str, int], Profile] = field(default_factory=dict)
     """By drafter and half: counts of the sessions of that half."""
     skips: list[Skip] = field(default_factory=list)
@@ -129,7 +131,10 @@ def replay_traces(
         if plan.global_corpus or WITH_STATIC & set(plan.drafters):
             setup = _with_statics(setup, run, tokenizer)
         _draft(run, setup, n_processes, progress)
-        _decide(run, setup, profile, n_processes, progress)
+        profiles = _profiles(run, setup, profile)
+        _decide(run, setup, profiles, n_processes, progress)
+        _share(run, setup, profiles, n_processes, progress)
+    charge(run.tallies, run.drafts, costs, plan.batch)
     return _report(run, plan, costs, model, share, begun)
 
 
@@ -171,17 +176,14 @@ def _with_statics(setup: Setup, run: _Run, tokenizer: Tokenizer) -> Setup:
 def _draft(run: _Run, setup: Setup, n_processes: int, progress: Progress) -> None:
     work = partial(draft_session, setup)
     for entry, done in _worked(run, work, n_processes, "drafting", progress):
-        merge(run.tallies, done.tallies)
+        _keep(run, entry, done)
         run.n_refused += done.n_refused
         for drafter, profile in done.profiles.items():
             run.profiles.setdefault((drafter, half_of(entry.task)), Profile()).merge(profile)
 
 
-def _decide(
-    run: _Run, setup: Setup, given: Profile | None, n_processes: int, progress: Progress
-) -> None:
-    if not any(choice.needs_profile for choice in setup.plan.policies):
-        return
+def _profiles(run: _Run, setup: Setup, given: Profile | None) -> Profiles:
+    """By drafter and half: what policies start from in a session of this half."""
     profiles: dict[tuple[str, int], Profile] = {}
     for drafter, half in run.profiles:
         if given is not None:
@@ -191,9 +193,38 @@ def _decide(
         elif setup.plan.split:
             why = "no session of the other half of the tasks; the shipped one decides"
             run.skips.append(Skip(f"profile of {drafter}, half {half}", why))
-    work = partial(decide_session, setup, profiles)
-    for _, done in _worked(run, work, n_processes, "deciding", progress):
-        merge(run.tallies, done.tallies)
+    return profiles
+
+
+def _decide(
+    run: _Run, setup: Setup, profiles: Profiles, n_processes: int, progress: Progress
+) -> None:
+    plan = setup.plan
+    if any(each.needs_profile and not plan.is_shared(each) for each in plan.policies):
+        work = partial(decide_session, setup, profiles)
+        for entry, done in _worked(run, work, n_processes, "deciding", progress):
+            _keep(run, entry, done)
+
+
+def _share(
+    run: _Run, setup: Setup, profiles: Profiles, n_processes: int, progress: Progress
+) -> None:
+    """Walk the calls of each source side by side."""
+    items = together(setup, run.entries)
+    if not items:
+        return
+    work = partial(decide_together, setup, profiles)
+    progress("sharing", 0.0, len(run.entries))
+    for n_done, (place, done) in enumerate(map_unordered(work, items, n_processes), 1):
+        progress("sharing", n_done / len(items), len(run.entries))
+        for entry, each in zip(items[place].entries, done, strict=True):
+            _keep(run, entry, each)
+
+
+def _keep(run: _Run, entry: Entry, done: Replayed) -> None:
+    merge(run.tallies, done.tallies)
+    for call in done.drafts:
+        run.drafts.setdefault(call.key[:4], {}).setdefault(place_of(entry), []).append(call)
 
 
 def _worked(

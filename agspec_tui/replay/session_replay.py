@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from agspec_tui.replay.steps import CallSteps, walk_policy, walk_steps
 from agspec_tui.replay.tally import Key, Tallies, Tally, turn_group
 from agspec_tui.replay.token_cache import TokenCache
 from agspec_tui.replay.tokens import TokenisedSession, half_of
-from agspec_tui.replay.walk import SessionPositions, WalkOptions, walk_session
+from agspec_tui.replay.walk import Numbers, SessionPositions, WalkOptions, walk_session
 
 WITH_STATIC = frozenset({"rest", "fastcoder"})
 """Prior drafters that have a corpus of their own beside the context."""
@@ -54,12 +55,25 @@ class Setup:
     """Global corpora of both halves of the tasks."""
 
 
+class CallDrafts(NamedTuple):
+    """What one policy drafted in a call; all that a shared pass must know of it."""
+
+    key: Key
+    """The tally that the call belongs to."""
+    n_tokens: int
+    """Tokens of its output."""
+    drafted: Numbers
+    """D of each step."""
+
+
 @dataclass(slots=True)
 class Replayed:
-    """What came of a session."""
+    """What came of a session, or of the calls of several side by side."""
 
     tallies: Tallies = field(default_factory=dict)
     """Counts of its steps."""
+    drafts: list[CallDrafts] = field(default_factory=list)
+    """Of each policy and call, in order; of a batch only."""
     profiles: dict[str, Profile] = field(default_factory=dict)
     """By drafter: how far its drafts agreed at the steps."""
     n_refused: int = 0
@@ -73,13 +87,13 @@ def draft_session(setup: Setup, entry: Entry) -> Replayed:
     for name in setup.plan.drafters:
         make = _maker(setup, name, half_of(entry.task))
         choices = setup.plan.policies_of(name)
-        if len(choices) > 1 or choices[0].needs_profile:
+        if len(choices) > 1 or _is_walked_again(setup, choices[0]):
             _draft_everywhere(setup, entry, session, make, done)
             continue
         # With one policy it is quicker to ask at its steps alone.
         for walked, policy in _policies(setup, choices[0], None):
             steps = walk_steps(session, make, policy, _options(setup.plan))
-            _count(done.tallies, entry, name, choices[0], walked, steps)
+            count_steps(setup, done, entry, name, choices[0], walked, steps)
     return done
 
 
@@ -95,15 +109,19 @@ def decide_session(
     """
     done = Replayed()
     for name in setup.plan.drafters:
-        choices = [each for each in setup.plan.policies_of(name) if each.needs_profile]
+        choices = [
+            each
+            for each in setup.plan.policies_of(name)
+            if each.needs_profile and not setup.plan.is_shared(each)
+        ]
         if not choices:
             continue
-        walk: SessionPositions = pickle.loads(_positions(setup, entry, name).read_bytes())
+        walk = walked_before(setup, entry, name)
         profile = profiles.get((name, half_of(entry.task)))
         for choice in choices:
             for walked, policy in _policies(setup, choice, profile):
                 steps = walk_policy(walk, policy)
-                _count(done.tallies, entry, name, choice, walked, steps)
+                count_steps(setup, done, entry, name, choice, walked, steps)
     return done
 
 
@@ -118,12 +136,13 @@ def _draft_everywhere(
     done.n_refused = max(done.n_refused, walk.n_refused)
     choices = setup.plan.policies_of(walk.drafter)
     for choice in choices:
-        if not choice.needs_profile:
+        if not _is_walked_again(setup, choice):
             for walked, policy in _policies(setup, choice, None):
                 steps = walk_policy(walk, policy)
-                _count(done.tallies, entry, walk.drafter, choice, walked, steps)
+                count_steps(setup, done, entry, walk.drafter, choice, walked, steps)
     if any(choice.needs_profile for choice in choices):
         done.profiles[walk.drafter] = profile_of(walk)
+    if any(_is_walked_again(setup, choice) for choice in choices):
         _positions(setup, entry, walk.drafter).write_bytes(pickle.dumps(walk, protocol=5))
 
 
@@ -135,12 +154,12 @@ def _policies(
         yield "", Oracle()
     elif choice.needs_cost:
         for name, cost in setup.costs.items():
-            yield name, _decider(choice, cost, profile)
+            yield name, decider(choice, cost.for_batch(setup.plan.batch), profile)
     else:
         yield "", make_policy(choice.settings)
 
 
-def _decider(choice: PolicyChoice, cost: Cost, profile: Profile | None) -> Policy:
+def decider(choice: PolicyChoice, cost: Cost, profile: Profile | None) -> Policy:
     """A policy that serves every session in a process: its tables take longer than a session."""
     key = (choice.label, cost.name, id(profile))
     if key not in _DECIDERS:
@@ -149,23 +168,39 @@ def _decider(choice: PolicyChoice, cost: Cost, profile: Profile | None) -> Polic
     return _DECIDERS[key][0]
 
 
-def _count(
-    tallies: Tallies,
+def count_steps(
+    setup: Setup,
+    done: Replayed,
     entry: Entry,
     drafter: str,
     choice: PolicyChoice,
     walked: str,
     calls: Iterable[CallSteps],
 ) -> None:
+    """Add the steps of calls to the tallies; of a batch what they drafted is kept as well."""
     for steps in calls:
         turn = turn_group(steps.turn)
         key = Key(drafter, choice.label, walked, entry.source, steps.role, turn)
-        tallies.setdefault(key, Tally()).add_call(
+        drafted = np.array(steps.n_drafted, np.int64)
+        done.tallies.setdefault(key, Tally()).add_call(
             steps.n_tokens,
-            np.array(steps.n_drafted, np.int64),
+            drafted,
             np.array(steps.n_accepted, np.int64),
             np.array(steps.draft_us, np.float64),
         )
+        if setup.plan.batch > 1:
+            done.drafts.append(CallDrafts(key, steps.n_tokens, drafted.astype(np.int32)))
+
+
+def walked_before(setup: Setup, entry: Entry, drafter: str) -> SessionPositions:
+    """What a drafter proposed in a session, as the first stage left it."""
+    walk: SessionPositions = pickle.loads(_positions(setup, entry, drafter).read_bytes())
+    return walk
+
+
+def _is_walked_again(setup: Setup, choice: PolicyChoice) -> bool:
+    """Whether a policy is walked when all sessions have been: for a profile, or side by side."""
+    return choice.needs_profile or setup.plan.is_shared(choice)
 
 
 def _options(plan: ReplayPlan) -> WalkOptions:

@@ -67,6 +67,21 @@ def turn_group(turn: int) -> str:
 
 
 @dataclass(slots=True)
+class Shared:
+    """What calls paid of passes that they shared with others, in units of T(1)."""
+
+    spent: float = 0.0
+    """With their drafts."""
+    plain: float = 0.0
+    """Had all of them been decoded plainly, side by side in the same way."""
+
+    def add(self, other: "Shared") -> None:
+        """Add what other calls paid."""
+        self.spent += other.spent
+        self.plain += other.plain
+
+
+@dataclass(slots=True)
 class Tally:
     """Counts of steps."""
 
@@ -80,6 +95,9 @@ class Tally:
     """Number of steps at each D."""
     times: Ints = field(default_factory=lambda: np.zeros(_N_BUCKETS, np.int64))
     """Number of steps in each bucket of drafting time; the buckets grow by 2 %."""
+    shared: dict[str, Shared] = field(default_factory=dict)
+    """By the name of a cost: what was paid of passes with more than one sequence; empty where each
+    sequence had its passes for itself."""
 
     @property
     def n_steps(self) -> int:
@@ -153,6 +171,8 @@ class Tally:
         self.n_accepted += other.n_accepted
         self.drafted += other.drafted
         self.times += other.times
+        for name, shared in other.shared.items():
+            self.shared.setdefault(name, Shared()).add(shared)
 
 
 Tallies = dict[Key, Tally]

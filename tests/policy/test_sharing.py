@@ -56,6 +56,20 @@ def test_positions_of_several_drafts_compete_for_one_pass():
     assert min(lengths(share(cheap, [ask(30), *[ask(2)] * 15], 999))) > 15
 
 
+def test_room_that_is_shared_goes_to_the_likeliest():
+    line = Goodput(Cost("line", [(1, 1.0), (64, 1.6)]), default_profile())
+    asks = [ask(1), ask(40), ask(3)]
+    assert min(lengths(share(line, asks, 99))) > 0
+    assert lengths(share(line, asks, 6)) == [0, 6, 0]
+
+
+def test_room_that_ends_behind_a_step_is_not_used_up():
+    step = Goodput(Cost("step", [(1, 1.0), (8, 1.1), (9, 3.0), (64, 3.5)]), default_profile())
+    asks = [ask(40)] * 3
+    assert sum(lengths(share(step, asks, 99))) > 30
+    assert sum(lengths(share(step, asks, 6))) == 5  # 8 tokens in the pass
+
+
 def test_equals_share_evenly():
     policy = Goodput(shipped("gpu"), default_profile())
     found = lengths(share(policy, [ask(12)] * 4, 10))
@@ -65,8 +79,8 @@ def test_equals_share_evenly():
 def test_the_stair_is_climbed_by_all_together():
     # 4 tokens and 8 cost the same, a ninth costs a step.
     stair = Cost("stair", [(1, 1.0), (2, 1.5), (3, 2.0), (4, 2.5), (8, 2.5), (9, 9.0), (16, 9.0)])
-    assert best_lengths([np.full(8, 0.1)] * 2, stair.up_to(20)[2:], 16).sum() == 0
-    assert best_lengths([np.full(8, 0.3)] * 2, stair.up_to(20)[2:], 16).tolist() == [3, 3]
+    assert best_lengths([np.full(8, 0.1)] * 2, stair.up_to(20)[2:]).sum() == 0
+    assert best_lengths([np.full(8, 0.3)] * 2, stair.up_to(20)[2:]).tolist() == [3, 3]
 
 
 def test_tokens_of_a_prompt_in_the_pass_count_for_its_cost():

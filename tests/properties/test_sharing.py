@@ -2,17 +2,17 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agspec_tui.commands import ConfigureDrafting
 from agspec_tui.policy.choose import NAMES, make_policy
-from agspec_tui.policy.cost import K_MAX, shipped
+from agspec_tui.policy.cost import shipped
 from agspec_tui.policy.lengths import worth_of
-from agspec_tui.policy.sharing import best_lengths, cut, share
+from agspec_tui.policy.sharing import best_lengths, cut, likeliest, share
 from agspec_tui.policy.types import Ask, Budget, Evidence, Outcome
 from tests.properties.test_policy import COSTS, EVIDENCE
-from tests.reference.shared_budget import lower_hull, most_saved, saved_by
+from tests.reference.shared_budget import lower_hull, most_saved, most_saved_in_order, saved_by
 
 SIXTEENTHS = st.integers(0, 24).map(lambda n: n / 16)  # exact, so that equals are equal
 WORTHS = st.lists(SIXTEENTHS, max_size=4).map(lambda w: sorted(w, reverse=True))
@@ -27,9 +27,8 @@ ASKS = st.lists(
 def test_lengths_are_the_best_of_all_ways_to_share(worths, data):
     steps = data.draw(st.lists(SIXTEENTHS, min_size=12, max_size=12))
     times = np.cumsum([1.0, *steps])
-    n_tokens = data.draw(st.integers(0, 12))
-    lengths = best_lengths([np.array(each) for each in worths], times, n_tokens)
-    assert lengths.sum() <= n_tokens
+    n_tokens = sum(len(each) for each in worths)
+    lengths = best_lengths([np.array(each) for each in worths], times)
     assert saved_by(worths, times, lengths) == most_saved(worths, times, n_tokens)
     for k in range(int(lengths.sum())):  # of equals the fewest tokens
         assert most_saved(worths, times, k) < most_saved(worths, times, n_tokens)
@@ -85,18 +84,20 @@ def test_shared_lengths_stay_within_every_room_and_are_decided_alike_again(
                 policy.observe(ask.role, ask.evidence, outcome)
 
 
-@settings(max_examples=20, deadline=None)
-@given(COSTS, ASKS)
-def test_more_room_never_saves_less(cost, asks):
-    assume(len(asks) > 1)
-    policy = make_policy(ConfigureDrafting(policy="goodput"), cost)
-    worths = policy.worths(asks, len(asks))
-    times = policy.pass_times(len(asks) * (K_MAX + 1))[len(asks) :]
-    saved = [
-        saved_by(worths, times, [budget.k for budget in share(policy, asks, n_tokens)])
-        for n_tokens in range(0, 40, 3)
+@given(st.lists(WORTHS, min_size=1, max_size=3), st.integers(0, 12), st.data())
+def test_without_room_for_all_the_likeliest_are_kept(worths, n_tokens, data):
+    times = np.cumsum([1.0, *data.draw(st.lists(SIXTEENTHS, min_size=12, max_size=12))])
+    chances = [
+        sorted(data.draw(st.lists(SIXTEENTHS, min_size=len(w), max_size=len(w))), reverse=True)
+        for w in worths
     ]
-    assert all(a <= b + 1e-9 for a, b in pairwise(saved))
+    arrays = [[np.array(each, dtype=float) for each in of] for of in (worths, chances)]
+    lengths = likeliest(*arrays, times, n_tokens).tolist()
+    saved = saved_by(worths, times, lengths)
+    assert saved == most_saved_in_order(worths, chances, times, n_tokens)
+    kept = [c for each, k in zip(chances, lengths, strict=True) for c in each[:k]]
+    lost = [c for each, k in zip(chances, lengths, strict=True) for c in each[k:]]
+    assert not kept or not lost or min(kept) >= max(lost)
 
 
 def test_pass_times_go_on_as_the_cost_does():

@@ -32,3 +32,16 @@ def lower_hull(values):
         ]
         out.append(min(chords))
     return out
+
+
+def most_saved_in_order(worths, chances, times, n_tokens):
+    """The largest Σ worth − T(n) of n ≤ `n_tokens` positions, the likeliest first."""
+    positions = sorted(
+        (-chance, depth, worth)
+        for of, each in zip(chances, worths, strict=True)
+        for depth, (chance, worth) in enumerate(zip(of, each, strict=True))
+    )
+    gained = [0.0]
+    for _, _, worth in positions[:n_tokens]:
+        gained.append(gained[-1] + worth)
+    return max(gain - times[n] for n, gain in enumerate(gained))

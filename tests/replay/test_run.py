@@ -17,7 +17,7 @@ from agspec_tui.replay.tally import ALL
 from tests.replay.recordings import session, write
 
 POLICIES = "agspec,goodput,fixed-8,fixed-32,oracle"
-COSTS = parse_costs("cpu,gpu", 1)
+COSTS = parse_costs("cpu,gpu")
 
 
 def plan_of(policies=POLICIES, **more):
@@ -173,10 +173,72 @@ def test_the_profile_of_a_session_never_holds_its_own_task(traces, vocabulary):
     assert report.n_sessions == {"farm": 1}
 
 
-def test_batched_passes_cost_more_for_each_drafted_token(traces):
-    alone, shared = (parse_costs("gpu", batch)["gpu"] for batch in (1, 16))
-    assert alone.at(1) == shared.at(1) == 1.0
-    assert shared.at(8) > alone.at(8)
+@pytest.fixture(scope="module")
+def batched(replayed):
+    return replayed(plan_of("agspec,goodput,survival,fixed-8,fixed-32,oracle", batch=16))
+
+
+def test_a_batch_is_faster_than_itself_decoded_plainly_by_what_its_passes_cost(batched):
+    for row in batched.rows:
+        if row.source != MEAN:
+            assert row.speedup == pytest.approx(row.plain_cost / row.pass_cost)
+    for row in chosen(batched, drafter="none"):
+        assert row.speedup == pytest.approx(1.0)
+        assert row.n_steps == row.n_tokens
+
+
+def test_plain_decoding_of_a_batch_costs_the_same_beside_every_drafter(batched):
+    for cost in COSTS:
+        for source in ("farm", "shop", MEAN):
+            rows = chosen(batched, source=source, cost=cost)
+            assert {round(row.plain_cost, 6) for row in rows} == {round(rows[0].plain_cost, 6)}
+            assert len({row.n_tokens for row in rows}) == 1
+
+
+def test_every_token_of_a_batch_is_committed(batched, whole):
+    alone = {row.source: row.n_tokens for row in chosen(whole, drafter="none")}
+    for row in chosen(batched):
+        assert row.n_tokens == alone[row.source]
+        if row.source != MEAN:
+            assert row.n_accepted + row.n_steps == row.n_tokens
+
+
+def test_a_drafted_token_costs_more_in_a_batch(batched, whole):
+    for policy in ("fixed-8", "fixed-32"):
+        alone, shared = (
+            chosen(report, drafter="agspec-sam", policy=policy, source="shop")[0]
+            for report in (whole, batched)
+        )
+        assert (shared.n_drafted, shared.n_accepted) == (alone.n_drafted, alone.n_accepted)
+        assert shared.speedup < alone.speedup
+
+
+@pytest.mark.parametrize("cost", ["cpu", "gpu"])
+def test_a_shared_budget_beats_fixed_lengths(batched, cost):
+    speed = {
+        row.policy: row.speedup
+        for row in chosen(batched, drafter="agspec-sam", source="shop", cost=cost)
+    }
+    assert speed["goodput"] > speed["fixed-8"] > speed["fixed-32"]
+    assert speed["oracle"] > speed["goodput"] > 1.0
+
+
+def test_roles_of_a_batch_pay_together_what_the_whole_does(replayed):
+    plan = plan_of("goodput,fixed-8", drafters=("agspec-sam",), batch=16, by=frozenset({"role"}))
+    report = replayed(plan)
+    for policy in ("goodput", "fixed-8"):
+        rows = [r for r in report.rows if (r.policy, r.source, r.cost) == (policy, "shop", "gpu")]
+        (everyone,) = [row for row in rows if row.role == ALL]
+        apart = [row for row in rows if row.role != ALL]
+        assert len(apart) > 1
+        for measure in ("pass_cost", "plain_cost"):
+            total = sum(getattr(row, measure) for row in apart)
+            assert total == pytest.approx(getattr(everyone, measure))
+
+
+def test_two_processes_find_what_one_finds_of_a_batch(batched, replayed):
+    plan = plan_of("agspec,goodput,survival,fixed-8,fixed-32,oracle", batch=16)
+    assert without_times(replayed(plan, n_processes=2)) == without_times(batched)
 
 
 def test_a_cost_can_come_from_a_file(tmp_path):
@@ -185,7 +247,7 @@ def test_a_cost_can_come_from_a_file(tmp_path):
         '{"schema": 1, "model": "m", "device": "cpu", "threads": 2, "n_batch": 512,'
         ' "times": [[1, 0.5], [2, 0.75]]}'
     )
-    costs = parse_costs(f"gpu,{path}", 1)
+    costs = parse_costs(f"gpu,{path}")
     assert list(costs) == ["gpu", "mine"]
     assert costs["mine"].at(2) == 1.5
     assert costs["gpu"].at(8) == shipped("gpu").at(8)
