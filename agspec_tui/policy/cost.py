@@ -178,4 +178,7 @@ def read_cost(path: Path) -> Cost:
         raise DraftError(f"{path} is no calibration: {error}", hint) from error
     if found.schema != SCHEMA:
         raise DraftError(f"{path} has schema {found.schema}, not {SCHEMA}", hint)
+    if found.batch != 1:
+        why = f"{path} was measured with {found.batch} sequences at once"
+        raise DraftError(why, "give one of calibrate --batch 1")
     return Cost(path.stem, found.times)

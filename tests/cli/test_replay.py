@@ -22,7 +22,7 @@ MODEL = ("--model", "smollm2-135m")
 ROW = [
     *("drafter", "policy", "source", "role", "turn", "cost", "n_tokens", "n_steps", "n_drafted"),
     *("n_accepted", "accept_length", "rejected_per_step", "accept_rate", "draft_us_p50"),
-    *("draft_us_p99", "speedup", "share_of_oracle", "pass_cost"),
+    *("draft_us_p99", "speedup", "share_of_oracle", "pass_cost", "plain_cost"),
 ]
 
 

@@ -78,6 +78,7 @@ def test_a_calibration_is_read(tmp_path):
         ({"times": [[1, 0.1], [1, 0.1]]}, "needs times"),
         ({"times": [[1, 0.1], [2, 0.0]]}, "not above zero"),
         ({"times": "soon"}, "no calibration"),
+        ({"batch": 4}, "4 sequences"),
     ],
 )
 def test_a_wrong_calibration_is_refused(tmp_path, change, said):

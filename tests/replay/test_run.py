@@ -113,7 +113,11 @@ def test_a_longer_fixed_length_drafts_and_accepts_more(whole):
 
 
 @pytest.mark.parametrize(
-    "policy", [*sorted(set(POLICY_NAMES) - {"own", "off"}), "agspec-32", "agspec+log+per-source"]
+    "policy",
+    [
+        *sorted(set(POLICY_NAMES) - {"own", "off"}),
+        *("agspec-32", "agspec+log+per-source", "goodput+alone"),
+    ],
 )
 def test_every_policy_and_variant_can_be_replayed(replayed, policy):
     report = replayed(plan_of(policy, drafters=("agspec-sam",)), share=1)
@@ -221,6 +225,22 @@ def test_a_shared_budget_beats_fixed_lengths(batched, cost):
     }
     assert speed["goodput"] > speed["fixed-8"] > speed["fixed-32"]
     assert speed["oracle"] > speed["goodput"] > 1.0
+
+
+def test_policies_that_decide_alone_share_passes_but_no_budget(replayed):
+    plan = plan_of("goodput+alone,goodput", drafters=("agspec-sam",), batch=16)
+    report = replayed(plan)
+    for cost in COSTS:
+        alone, shared = chosen(report, source="shop", cost=cost)
+        assert (alone.policy, shared.policy) == ("goodput+alone", "goodput")
+        assert alone.n_drafted != shared.n_drafted
+        assert alone.plain_cost == shared.plain_cost
+
+
+@pytest.mark.parametrize("name", ["fixed-8+alone", "oracle+alone", "goodput+alone+alone"])
+def test_what_shares_no_budget_cannot_do_without(name):
+    with pytest.raises(UsageError, match="is no policy"):
+        parse_policies(name, POLICY_NAMES)
 
 
 def test_roles_of_a_batch_pay_together_what_the_whole_does(replayed):
