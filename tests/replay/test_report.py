@@ -5,7 +5,7 @@ import pytest
 
 from agspec_tui.replay.report import MEAN, make_rows
 from agspec_tui.replay.tables import as_markdown, as_text
-from agspec_tui.replay.tally import ALL
+from agspec_tui.replay.tally import ALL, Shared
 from tests.replay.reports import COSTS, SOURCES, STEPS, report_of, tallies_of
 
 FIELDS = [
@@ -47,7 +47,22 @@ def test_the_document_has_the_known_fields(report):
     assert document["default"] == {"drafter": "agspec-sam", "policy": "goodput"}
     for row in document["rows"]:
         assert list(row)[: len(FIELDS)] == FIELDS
-        assert list(row)[len(FIELDS) :] == ["speedup", "share_of_oracle", "pass_cost"]
+        assert list(row)[len(FIELDS) :] == ["speedup", "share_of_oracle", "pass_cost", "plain_cost"]
+
+
+def test_what_a_batch_paid_stands_in_for_the_counts_of_its_steps():
+    tallies = tallies_of(apart=False)
+    for key, tally in tallies.items():
+        for name in (key.walked,) if key.walked else COSTS:
+            spent = 4.0 if key.policy == "oracle" else 5.0
+            tally.shared[name] = Shared(spent, 2.0 * spent if key.drafter == "none" else 12.0)
+    for row in make_rows(tallies, COSTS, "agspec-sam"):
+        n_sources = len(SOURCES) if row.source == MEAN else 1
+        assert row.pass_cost == n_sources * (4.0 if row.policy == "oracle" else 5.0)
+        expected = {"none": 2.0, "pld": 2.4, "agspec-sam": 12 / (row.pass_cost / n_sources)}
+        assert row.speedup == pytest.approx(expected[row.drafter])
+        assert row.plain_cost == pytest.approx(row.speedup * row.pass_cost)
+        assert row.share_of_oracle == pytest.approx(row.speedup / 3.0)
 
 
 def test_every_measure_follows_from_the_counts_of_its_row(report):
