@@ -35,6 +35,31 @@ def argmax(row: npt.NDArray[np.float32]) -> int:
         ValueError: the row is not one-dimensional or is empty.
     """
 
+def top_candidates(
+    row: npt.NDArray[np.float32],
+    n: int,
+    always: npt.NDArray[np.int32],
+    out: npt.NDArray[np.void],
+) -> int:
+    """Tokens among which a sampler finds the `n` with the largest logits.
+
+    They are written to `out`, ids ascending: all of the `n` largest, whatever is added to the
+    logits of `always` afterwards, and these themselves; ties of the last one, and a few more. NaN
+    is left out.
+
+    Args:
+        row: logits, shape (n_vocab,).
+        n: how many are looked for.
+        always: ids that are to be among them, shape (k,), in any order.
+        out: fields `id` (int32), `logit` and `p` (float32), shape (n_vocab,) or longer.
+
+    Returns:
+        How many were written.
+
+    Raises:
+        ValueError: a shape is wrong, or an id of `always` is not in the row.
+    """
+
 @final
 class CancelFlag:
     """A flag that the target's compute threads read without the interpreter.

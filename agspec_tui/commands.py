@@ -4,6 +4,7 @@
 goes from the screen (or the command line) to the session. All are frozen and JSON-total.
 """
 
+import math
 from typing import Literal
 
 import msgspec
@@ -113,6 +114,68 @@ class ConfigureDrafting(_Command, frozen=True, kw_only=True):
     ones."""
 
 
+class Sampling(msgspec.Struct, frozen=True, kw_only=True):
+    """How the target chooses a token from a row of logits.
+
+    The values and their order are llama.cpp's: logit bias, penalties, top-k, top-p, min-p,
+    temperature, then a draw by the seed. At temperature 0 the most probable token is taken after
+    bias and penalties; the other values and the seed are not used.
+    """
+
+    temperature: float = 0.0
+    """Divides the logits before the draw; 0 is greedy."""
+    top_k: int = 40
+    """Most tokens that are drawn from; 0 for no bound."""
+    top_p: float = 0.95
+    """Probability that the tokens drawn from have together; 1 for no bound."""
+    min_p: float = 0.05
+    """Least probability of a token, as a share of that of the most probable one; 0 for none."""
+    repeat_penalty: float = 1.0
+    """Divides the positive logit of a token said lately, multiplies a negative one; 1 for none."""
+    repeat_last_n: int = 64
+    """How many of the latest tokens the penalties look at, those of the prompt included."""
+    presence_penalty: float = 0.0
+    """Taken off the logit of a token said lately."""
+    frequency_penalty: float = 0.0
+    """Taken off it as often as it was said lately."""
+    seed: int = 0
+    """Seed of the draws: the same one gives the same tokens."""
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    """Pairs of a token id and what is added to its logit; −inf forbids the token."""
+
+    @property
+    def penalises(self) -> bool:
+        """Whether what was said lately changes a logit."""
+        return self.repeat_last_n > 0 and (
+            self.repeat_penalty != 1.0
+            or self.presence_penalty != 0.0
+            or self.frequency_penalty != 0.0
+        )
+
+    def fault(self) -> str:
+        """Which value is out of its range, with the range; empty if none is."""
+        ranges: tuple[tuple[str, float, float, float], ...] = (
+            ("temperature", self.temperature, 0.0, 100.0),
+            ("top_k", self.top_k, 0, 2**31 - 1),
+            ("top_p", self.top_p, 0.0, 1.0),
+            ("min_p", self.min_p, 0.0, 1.0),
+            ("repeat_penalty", self.repeat_penalty, 0.01, 100.0),
+            ("repeat_last_n", self.repeat_last_n, 0, 2**20),
+            ("presence_penalty", self.presence_penalty, -100.0, 100.0),
+            ("frequency_penalty", self.frequency_penalty, -100.0, 100.0),
+            ("seed", self.seed, 0, 2**32 - 2),
+        )
+        for name, value, low, high in ranges:
+            if not low <= value <= high:
+                return f"{name} is {value}: it lies between {low} and {high}"
+        for token, bias in self.logit_bias:
+            if math.isnan(bias) or bias == math.inf:
+                return f"the logit_bias of token {token} is {bias}: it is finite, or −inf"
+        if len({token for token, _ in self.logit_bias}) < len(self.logit_bias):
+            return "logit_bias names a token twice"
+        return ""
+
+
 class Generate(_Command, frozen=True, kw_only=True):
     """Bring a sequence to `messages`, then generate one reply."""
 
@@ -132,6 +195,8 @@ class Generate(_Command, frozen=True, kw_only=True):
     """Texts that end the reply; they are part of it."""
     grammar: str = ""
     """GBNF that constrains the reply; empty for none."""
+    sampling: Sampling = Sampling()
+    """How tokens are chosen."""
     drafting: bool = True
     """False decodes plainly whatever drafter is configured."""
     said: tuple[int, ...] = ()
@@ -140,6 +205,8 @@ class Generate(_Command, frozen=True, kw_only=True):
     forced: tuple[int, ...] = ()
     """What the target chooses, whatever it computes: times a target without trained weights on a
     recorded reply. Behind them the reply ends. Empty: its own choices."""
+    loop_guard: bool = True
+    """Whether a reply that only repeats itself is ended, with `stop_reason` `loop`."""
 
 
 class Cancel(_Command, frozen=True, kw_only=True):

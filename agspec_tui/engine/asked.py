@@ -2,8 +2,8 @@
 
 When an engine dies over a reply, the next one is given the ids that were committed so far, reads
 them behind the prompt, and goes on. What it reports covers its own part; here the parts are joined:
-steps are numbered on, and the end covers the whole. Greedy replies go on as they would have;
-sampled ones are drawn anew from there on, by the same distribution.
+steps are numbered on, and the end covers the whole. Replies go on as they would have, sampled ones
+too: one draw of the seed belongs to each token.
 """
 
 import asyncio

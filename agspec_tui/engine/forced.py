@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from agspec_tui.commands import Sampling
 from agspec_tui.engine.recording import RecordedTarget
 from agspec_tui.engine.types import Cancelled, Chooser, Ids, Logits, Tokenizer
 from agspec_tui.errors import EngineError
@@ -128,8 +129,8 @@ class ForcedBackend:
     def resume(self, said: Sequence[int]) -> None:
         """Nothing: what comes next is set by `speak`."""
 
-    def chooser(self, grammar: str) -> Chooser:
-        """Itself; what a grammar allowed was recorded."""
+    def chooser(self, sampling: Sampling, grammar: str, prompt: Sequence[int]) -> Chooser:
+        """Itself; what was drawn and what a grammar allowed was recorded."""
         return self
 
     def trim(self, slot: int, n_keep: int) -> bool:

@@ -15,15 +15,16 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from agspec_tui.commands import LoadModel
+from agspec_tui.commands import LoadModel, Sampling
 from agspec_tui.engine import llama_state
 from agspec_tui.engine.chat_template import render_chatml, split_scaffold
 from agspec_tui.engine.llama_context import load_model, log_warnings, make_context, place
 from agspec_tui.engine.llama_rollback import Rollback
+from agspec_tui.engine.llama_sampler import make_chooser
 from agspec_tui.engine.llama_tokenizer import LlamaTokenizer
 from agspec_tui.engine.probe import probe_exact, probe_rollback
 from agspec_tui.engine.types import Cancelled, Chooser, Logits
-from agspec_tui.engine.verify import CancelFlag, GreedyChooser, argmax
+from agspec_tui.engine.verify import CancelFlag
 from agspec_tui.errors import EngineError
 
 _NO_SLOT, _ABORTED = 1, 2  # results of llama_decode
@@ -167,9 +168,9 @@ class LlamaBackend(LlamaTokenizer):
             self.trim(slot, 0)
         return ids
 
-    def chooser(self, grammar: str) -> Chooser:
-        """Greedy choice, under a grammar if one is given."""
-        return GrammarChooser(self._vocab, grammar) if grammar else GreedyChooser()
+    def chooser(self, sampling: Sampling, grammar: str, prompt: Sequence[int]) -> Chooser:
+        """Arg-max in the core, or llama.cpp's sampler chain; see `Backend.chooser`."""
+        return make_chooser(self._vocab, self.n_vocab, sampling, grammar, prompt)
 
     def abort(self, *, on: bool) -> None:
         """Set or clear the abort flag."""
@@ -183,68 +184,6 @@ class LlamaBackend(LlamaTokenizer):
         llama_cpp.llama_batch_free(self._batch)
         llama_cpp.llama_free(self._context)
         llama_cpp.llama_model_free(self._model)
-
-
-class GrammarChooser:
-    """Greedy choice among the tokens that a GBNF grammar allows."""
-
-    def __init__(self, vocab: object, grammar: str) -> None:
-        """Parse the grammar.
-
-        Raises:
-            EngineError: it cannot be parsed. The library reports that with a null sampler, which
-                would end the process if it were used.
-        """
-        self._sampler = llama_cpp.llama_sampler_init_grammar(vocab, grammar.encode(), b"root")
-        if not self._sampler:
-            raise EngineError(
-                "the grammar cannot be parsed", "rule names hold letters, digits and `-` only"
-            )
-
-    def verify(self, logits: Logits, draft: Sequence[int]) -> tuple[int, int]:
-        """Accepted length and bonus token; see `Chooser.verify`."""
-        for n_accepted, row in enumerate(logits):
-            token = self._choose(row)
-            llama_cpp.llama_sampler_accept(self._sampler, token)
-            if n_accepted == len(draft) or token != draft[n_accepted]:
-                return n_accepted, token
-        raise EngineError("verification needs one more logit row than drafted tokens")
-
-    def resume(self, said: Sequence[int]) -> None:
-        """Let the grammar take what was said; see `Chooser.resume`."""
-        for token in said:
-            llama_cpp.llama_sampler_accept(self._sampler, token)
-
-    def _choose(self, row: npt.NDArray[np.float32]) -> int:
-        # Testing the arg-max alone first spares the pass over the whole vocabulary nearly always.
-        best = argmax(row)
-        if self._allowed([best], row[best : best + 1])[0]:
-            return best
-        allowed = self._allowed(range(len(row)), row)
-        if not allowed.any():
-            raise EngineError("the grammar allows no token here")
-        return argmax(np.where(allowed, row, -np.inf).astype(np.float32))
-
-    def _allowed(
-        self, ids: Sequence[int], logits: npt.NDArray[np.float32]
-    ) -> npt.NDArray[np.bool_]:
-        candidates = np.zeros(
-            len(ids), dtype=[("id", np.int32), ("logit", np.float32), ("p", np.float32)]
-        )
-        candidates["id"], candidates["logit"] = ids, logits
-        array = llama_cpp.llama_token_data_array(
-            data=candidates.ctypes.data_as(llama_cpp.llama_token_data_p),
-            size=len(ids),
-            selected=-1,
-            sorted=False,
-        )
-        llama_cpp.llama_sampler_apply(self._sampler, ctypes.byref(array))
-        return np.asarray(np.isfinite(candidates["logit"]), dtype=np.bool_)
-
-    def __del__(self) -> None:
-        """Free the sampler."""
-        if getattr(self, "_sampler", None):
-            llama_cpp.llama_sampler_free(self._sampler)
 
 
 def _view(pointer: object, n: int) -> npt.NDArray[np.generic]:

@@ -98,10 +98,11 @@ class Decoder:
         Raises:
             EngineError: the prompt does not fit, the grammar is wrong, or the target failed.
         """
-        chooser = forced_or(command, self._backend.chooser(command.grammar))
-        chooser.resume(command.said)
         pieces = self.pieces(command) if pieces is None else pieces
         ids = [token for piece in pieces for token in piece.ids]
+        chooser = self._backend.chooser(command.sampling, command.grammar, ids)
+        chooser = forced_or(command, chooser)
+        chooser.resume(command.said)
         placed = self._cache.place(command.sequence, command.request, ids)
         if placed is None:
             raise EngineError("every sequence is busy", "wait until a reply has ended")

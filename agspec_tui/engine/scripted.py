@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from agspec_tui.commands import LoadModel
+from agspec_tui.commands import LoadModel, Sampling
 from agspec_tui.engine.chat_template import render_chatml, split_scaffold
 from agspec_tui.engine.types import Cancelled, Chooser, Ids, Logits
 from agspec_tui.engine.verify import GreedyChooser
@@ -116,8 +116,8 @@ class ScriptedBackend(ScriptedTokenizer):
         """ChatML."""
         return split_scaffold(render_chatml, roles)
 
-    def chooser(self, grammar: str) -> Chooser:
-        """Begin the next reply of the script; grammars are taken as satisfied.
+    def chooser(self, sampling: Sampling, grammar: str, prompt: Sequence[int]) -> Chooser:
+        """Begin the next reply of the script, which no sampling or grammar changes.
 
         Raises:
             EngineError: the script has no further reply.

@@ -7,6 +7,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from agspec_tui.commands import Sampling
+
 Logits = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int32]
 
@@ -16,7 +18,11 @@ class Cancelled(Exception):
 
 
 class Chooser(Protocol):
-    """The target's own choice at each position, and how many drafted tokens agree with it."""
+    """The target's own choice at each position, and how many drafted tokens agree with it.
+
+    What it chose is committed: its state never holds a rejected token. A row is read once, and none
+    behind the first rejection.
+    """
 
     def verify(self, logits: Logits, draft: Sequence[int]) -> tuple[int, int]:
         """Accept drafted tokens while they are the target's choice.
@@ -165,11 +171,16 @@ class Backend(Tokenizer, Protocol):
         """
         ...
 
-    def chooser(self, grammar: str) -> Chooser:
+    def chooser(self, sampling: Sampling, grammar: str, prompt: Sequence[int]) -> Chooser:
         """A chooser for one generation.
 
+        Args:
+            sampling: how tokens are chosen.
+            grammar: GBNF that binds the reply; empty for none.
+            prompt: token ids of the prompt, which the penalties look at.
+
         Raises:
-            EngineError: the grammar cannot be parsed.
+            EngineError: a value of `sampling` is out of its range, or the grammar cannot be parsed.
         """
         ...
 

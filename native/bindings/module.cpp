@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "agspec/candidates.hpp"
 #include "agspec/corpus.hpp"
 #include "agspec/cursor.hpp"
 #include "agspec/suffix_array.hpp"
@@ -26,6 +27,7 @@ namespace {
 
 using agspec::ArrayCursor;
 using agspec::CancelFlag;
+using agspec::Candidate;
 using agspec::Cursor;
 using agspec::SessionCorpus;
 using agspec::SuffixArray;
@@ -36,6 +38,7 @@ using agspec::WorkspaceCorpus;
 using Tokens = py::array_t<Token, py::array::c_style>;
 using Bytes = py::array_t<std::uint8_t, py::array::c_style>;
 using Floats = py::array_t<float, py::array::c_style>;
+using Candidates = py::array_t<Candidate, py::array::c_style>;
 
 std::span<const Token> span_of(const Tokens& ids) {
   if (ids.ndim() != 1) throw std::invalid_argument("token ids must be a 1-d int32 array");
@@ -66,7 +69,25 @@ Token argmax(const Floats& row) {
   return agspec::argmax(values);
 }
 
+std::size_t top_candidates(const Floats& row, std::size_t n, const Tokens& always,
+                           Candidates& out) {
+  if (row.ndim() != 1 || out.ndim() != 1 || out.size() < row.size()) {
+    throw std::invalid_argument("row must be a 1-d float32 array and out at least as long");
+  }
+  const auto ids = span_of(always);
+  if (std::any_of(ids.begin(), ids.end(), [&](Token id) { return id < 0 || id >= row.size(); })) {
+    throw std::invalid_argument("always must hold ids of the row");
+  }
+  const std::span<const float> values{row.data(), static_cast<std::size_t>(row.size())};
+  const std::span<Candidate> room{out.mutable_data(), static_cast<std::size_t>(out.size())};
+  const py::gil_scoped_release release;
+  return agspec::top_candidates(values, n, ids, room);
+}
+
 void bind_verify(py::module_& m) {
+  PYBIND11_NUMPY_DTYPE(Candidate, id, logit, p);
+  m.def("top_candidates", &top_candidates, py::arg("row").noconvert(), py::arg("n"),
+        py::arg("always").noconvert(), py::arg("out").noconvert());
   m.def("greedy_verify", &greedy_verify, py::arg("logits").noconvert(),
         py::arg("draft").noconvert());
   m.def("argmax", &argmax, py::arg("row").noconvert());

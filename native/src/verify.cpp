@@ -1,33 +1,15 @@
 #include "agspec/verify.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
+
+#include "agspec/largest.hpp"
 
 namespace agspec {
 namespace {
 
-constexpr std::size_t kLanes = 32;    // Independent running maxima: whole vector registers.
 constexpr std::size_t kBlock = 2048;  // Floats per block, so that the second look is short.
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
-
-// The largest value of a block; -inf for nothing but NaN.
-float largest(const float* values, std::size_t n) {
-  std::array<float, kLanes> best;
-  best.fill(kLowest);
-  std::size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    // `value > best` is false for NaN, so a NaN never replaces a maximum.
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const float value = values[i + lane];
-      best[lane] = value > best[lane] ? value : best[lane];
-    }
-  }
-  float result = kLowest;
-  for (const float value : best) result = value > result ? value : result;
-  for (; i < n; ++i) result = values[i] > result ? values[i] : result;
-  return result;
-}
 
 }  // namespace
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from agspec_tui.commands import Sampling
 from agspec_tui.engine.chat_template import render_chatml, split_scaffold
 from agspec_tui.engine.types import Cancelled, Chooser, Ids, Logits
 from agspec_tui.engine.verify import GreedyChooser
@@ -54,7 +55,7 @@ class NgramBackend:
     def scaffold(self, roles: Sequence[str]) -> list[str]:
         return split_scaffold(render_chatml, roles)
 
-    def chooser(self, grammar: str) -> Chooser:
+    def chooser(self, sampling: Sampling, grammar: str, prompt: Sequence[int]) -> Chooser:
         return GreedyChooser()
 
     def decode(self, ids: Sequence[int], pos: int, slot: int, n_logits: int) -> Logits:
