@@ -114,6 +114,10 @@ class ConfigureDrafting(_Command, frozen=True, kw_only=True):
     ones."""
 
 
+SEEDS = 2**32 - 1
+"""Seeds are below this; llama.cpp draws one by itself for this number."""
+
+
 class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     """How the target chooses a token from a row of logits.
 
@@ -163,7 +167,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
             ("repeat_last_n", self.repeat_last_n, 0, 2**20),
             ("presence_penalty", self.presence_penalty, -100.0, 100.0),
             ("frequency_penalty", self.frequency_penalty, -100.0, 100.0),
-            ("seed", self.seed, 0, 2**32 - 2),
+            ("seed", self.seed, 0, SEEDS - 1),
         )
         for name, value, low, high in ranges:
             if not low <= value <= high:

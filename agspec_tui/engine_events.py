@@ -136,7 +136,7 @@ class GenerationFinished(EventRoot, frozen=True, kw_only=True):
     request: int
     """The generation."""
     stop_reason: str
-    """`eog`, `stop`, `length`, `context`, `cancelled`."""
+    """`eog`, `stop`, `loop`, `length`, `context`, `cancelled`."""
     text: str
     """The whole reply, without the end-of-generation token."""
     ids: tuple[int, ...]
@@ -161,6 +161,10 @@ class GenerationFinished(EventRoot, frozen=True, kw_only=True):
     """Seconds of decoding."""
     alpha: float
     """α of the role at the end."""
+    loop_period: int = 0
+    """Tokens that were repeated where `loop` ended it; 0 otherwise."""
+    n_loops: int = 0
+    """How often they were said there, as far as was looked."""
 
 
 class DocumentIndexed(EventRoot, frozen=True, kw_only=True):

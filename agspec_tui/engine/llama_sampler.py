@@ -22,7 +22,7 @@ import llama_cpp
 import numpy as np
 import numpy.typing as npt
 
-from agspec_tui.commands import Sampling
+from agspec_tui.commands import SEEDS, Sampling
 from agspec_tui.engine.types import Chooser, Logits
 from agspec_tui.engine.verify import CANDIDATE, GreedyChooser, accept, top_candidates
 from agspec_tui.errors import EngineError
@@ -269,4 +269,4 @@ def _make_draw(seed: int) -> object:
 def _seed_of(seed: int, position: int) -> int:
     """A seed for the second draw at one place of a reply; never the library's mark for "any"."""
     digest = hashlib.blake2b(b"%d %d" % (seed, position), digest_size=8).digest()
-    return int.from_bytes(digest, "little") % (2**32 - 1)
+    return int.from_bytes(digest, "little") % SEEDS

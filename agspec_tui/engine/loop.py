@@ -17,6 +17,7 @@ from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Drafter, Match,
 from agspec_tui.engine.cache import KvCache
 from agspec_tui.engine.evidence import evidence_of
 from agspec_tui.engine.forced_chooser import forced_or, most_tokens
+from agspec_tui.engine.loop_guard import guard_of
 from agspec_tui.engine.prompt import PromptBuilder
 from agspec_tui.engine.reply import Reply
 from agspec_tui.engine.sequence import Sequence
@@ -100,14 +101,13 @@ class Decoder:
         """
         pieces = self.pieces(command) if pieces is None else pieces
         ids = [token for piece in pieces for token in piece.ids]
-        chooser = self._backend.chooser(command.sampling, command.grammar, ids)
-        chooser = forced_or(command, chooser)
-        chooser.resume(command.said)
+        chooser = self._chooser(command, ids)
         placed = self._cache.place(command.sequence, command.request, ids)
         if placed is None:
             raise EngineError("every sequence is busy", "wait until a reply has ended")
         sequence, n_reused = placed.sequence, placed.n_reused
-        reply = Reply(self._backend, most_tokens(command), command.stop)
+        guard = guard_of(command, ids)
+        reply = Reply(self._backend, most_tokens(command), command.stop, guard=guard)
         reply.resume(command.said)
         started = read = time.perf_counter()
         aborted = False
@@ -144,6 +144,13 @@ class Decoder:
             )
         )
 
+    def _chooser(self, command: Generate, prompt: list[int]) -> Chooser:
+        """What chooses the reply, brought to where the reply goes on."""
+        target = self._backend.chooser(command.sampling, command.grammar, prompt)
+        chooser = forced_or(command, target)
+        chooser.resume(command.said)
+        return chooser
+
     def _finished(
         self,
         command: Generate,
@@ -160,6 +167,8 @@ class Decoder:
             role=command.role,
             request=command.request,
             stop_reason=reply.stop_reason,
+            loop_period=reply.loop.period if reply.loop else 0,
+            n_loops=reply.loop.n_times if reply.loop else 0,
             text=reply.text,
             ids=tuple(reply.ids),
             n_prompt=n_prompt,

@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from agspec_tui.commands import ConfigureDrafting, Generate, LoadModel, Message
+from agspec_tui.commands import ConfigureDrafting, Generate, LoadModel, Message, Sampling
 from agspec_tui.drafting.types import Piece
 from agspec_tui.engine.step_gate import StepGate
 from agspec_tui.engine.types import Backend
@@ -122,6 +122,10 @@ class RecordedPrompt(_Line, frozen=True, kw_only=True):
     """Texts that end the reply."""
     drafting: bool
     """Whether anything was drafted."""
+    sampling: Sampling = Sampling()
+    """How tokens were chosen."""
+    loop_guard: bool = False
+    """Whether a reply that only repeats itself was ended; older recordings do not say."""
     rollback: bool
     """Whether the cache could be trimmed until then."""
 
@@ -304,6 +308,8 @@ class Recorder:
                 max_tokens=command.max_tokens,
                 stop=command.stop,
                 drafting=command.drafting,
+                sampling=command.sampling,
+                loop_guard=command.loop_guard,
                 rollback=self._rollback,
             )
         )

@@ -4,7 +4,9 @@ import codecs
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from agspec_tui.engine.loop_guard import Loop, LoopGuard
 from agspec_tui.engine.types import Backend
+from agspec_tui.errors import EngineError
 
 
 @dataclass(slots=True)
@@ -16,13 +18,19 @@ class Reply:
     max_tokens: int
     """Most tokens to generate, the end-of-generation token included."""
     stop: tuple[str, ...]
-    """Texts that end the reply."""
+    """Texts that end the reply. The token that completes one is kept whole, so that ids and text
+    say the same: it and what it holds behind the stop are part of the reply, and nothing after it.
+    """
+    guard: LoopGuard | None = None
+    """Ends the reply when it only repeats itself; None lets it."""
     ids: list[int] = field(default_factory=list)
     """Committed token ids, without the end-of-generation token."""
     text: str = ""
     """Their text, as far as it is whole UTF-8."""
     stop_reason: str = ""
-    """`eog`, `stop`, `length`, `context` or `cancelled` once the reply has ended."""
+    """`eog`, `stop`, `loop`, `length`, `context` or `cancelled` once the reply has ended."""
+    loop: Loop | None = None
+    """What it fell into, where that ended it."""
     n_steps: int = 0
     """Target passes so far, prefill left out."""
     n_drafted: int = 0
@@ -33,10 +41,19 @@ class Reply:
     """Tokens generated, the end-of-generation token included."""
     pass_ended_s: float = 0.0
     """When the last target pass ended, by the performance counter; 0 before the first one."""
-    _before: str = ""
+    _tail: str = ""  # what a stop may have begun in
     _decoder: codecs.IncrementalDecoder = field(
         default_factory=lambda: codecs.getincrementaldecoder("utf-8")("replace")
     )
+
+    def __post_init__(self) -> None:
+        """Refuse a stop text that is empty.
+
+        Raises:
+            EngineError: there is one; it would end every reply at its first token.
+        """
+        if "" in self.stop:
+            raise EngineError("a stop text is empty", "leave it out")
 
     @property
     def n_left(self) -> int:
@@ -55,9 +72,9 @@ class Reply:
         Args:
             said: their ids.
         """
-        longest = max((len(text) for text in self.stop), default=0)
-        text = self._decoder.decode(self.backend.detokenize(said))
-        self._before = text[max(0, len(text) - longest) :]
+        self._hits_stop(self._decoder.decode(self.backend.detokenize(said)))
+        for token in said if self.guard else ():
+            self._loops(token)
 
     def commit(self, accepted: Sequence[int], bonus: int) -> tuple[list[int], int]:
         """Take accepted tokens and the bonus token one by one until a stop condition holds.
@@ -75,11 +92,15 @@ class Reply:
                 self.stop_reason = "eog"
                 break
             taken.append(token)
-            self.text += self._decoder.decode(self.backend.detokenize([token]))
+            piece = self._decoder.decode(self.backend.detokenize([token]))
+            self.text += piece
             if index < len(accepted):
                 n_accepted_chars = len(self.text) - before
-            if self._hit_stop():
+            if self._hits_stop(piece):
                 self.stop_reason = "stop"
+                break
+            if self._loops(token):
+                self.stop_reason = "loop"
                 break
             if self.n_left <= 0:
                 self.stop_reason = "length"
@@ -95,9 +116,17 @@ class Reply:
             self.stop_reason = reason
             self.text += self._decoder.decode(b"", final=True)
 
-    def _hit_stop(self) -> bool:
-        # A token may carry text behind the stop, so the tail is searched, not only the end.
-        if self._before and len(self.text) < len(self._before) + 64:
-            tail = self._before + self.text
-            return any(text in tail for text in self.stop)
-        return any(text in self.text[-len(text) - 64 :] for text in self.stop)
+    def _hits_stop(self, piece: str) -> bool:
+        """Whether a stop ends in this piece of text; it may begin in any piece before."""
+        if not self.stop:
+            return False
+        text, n_before = self._tail + piece, len(self._tail)
+        longest = max(map(len, self.stop))
+        self._tail = text[max(0, len(text) - longest + 1) :]
+        return any(text.find(stop, max(0, n_before - len(stop) + 1)) >= 0 for stop in self.stop)
+
+    def _loops(self, token: int) -> bool:
+        """Whether the reply only repeats itself, this token included."""
+        if self.guard is not None:
+            self.loop = self.guard.take(token)
+        return self.loop is not None

@@ -318,6 +318,8 @@ def prompt_of(
         max_tokens=prompt.max_tokens,
         stop=prompt.stop,
         drafting=prompt.drafting,
+        sampling=prompt.sampling,
+        loop_guard=prompt.loop_guard,
     )
     return command, pieces
 

@@ -123,6 +123,11 @@ class Coding:
             form=prompt.form.name,
             max_tokens=prompt.max_tokens,
         )
+        if finished.stop_reason == "loop":
+            raise EditError(
+                f"the reply repeated itself and was ended after {finished.n_tokens} tokens",
+                "write each line once",
+            )
         if finished.stop_reason in ("length", "context"):
             raise EditError(
                 f"the reply was cut off after {finished.n_tokens} tokens", "answer more briefly"

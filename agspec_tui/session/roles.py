@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
+from agspec_tui.commands import SEEDS, Sampling
 from agspec_tui.errors import AgspecError, RoleError
 from agspec_tui.resources import find
 
@@ -21,13 +22,16 @@ _RULE = re.compile(r"^\s*([^\s:#\"\[|()]+)\s*::=", re.MULTILINE)
 _LITERAL_OR_SET = re.compile(r'"(?:\\.|[^"\\\n])*"|\[(?:\\.|[^\]\\\n])*\]|#[^\n]*')
 
 
-class Sampling(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a role's reply is generated."""
+class RoleSampling(Sampling, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a role's reply is generated: the values of `Sampling`, and its length."""
 
-    temperature: float = 0.0
-    """Temperature; only 0.0 (greedy) is implemented."""
     max_tokens: int = 1024
     """Most tokens of one reply."""
+
+    def at(self, turn: int) -> Sampling:
+        """How tokens are chosen at a turn: each has a seed of its own, the same in every run."""
+        values = {name: getattr(self, name) for name in Sampling.__struct_fields__}
+        return Sampling(**{**values, "seed": (self.seed + turn) % SEEDS})
 
 
 class Forms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -93,7 +97,7 @@ class RoleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Markdown file under `agents/` with the system message."""
     grammar: str = ""
     """GBNF file under `agents/` that constrains the reply; empty for none."""
-    sampling: Sampling = Sampling()
+    sampling: RoleSampling = RoleSampling()
     """How the reply is generated."""
     forms: Forms = Forms()
     """Edit forms, for a role that edits."""
@@ -211,11 +215,9 @@ def _check_values(name: str, settings: RoleFile) -> None:
         raise RoleError(f"{where}: schema is {settings.schema}", "this version reads schema 1")
     if settings.name != name:
         raise RoleError(f"{where}: name is `{settings.name}`", f"expected `{name}`")
-    if settings.sampling.temperature != 0.0:
-        raise RoleError(
-            f"{where}: sampling.temperature is {settings.sampling.temperature}",
-            "only greedy decoding is implemented: 0.0",
-        )
+    fault = settings.sampling.fault()
+    if fault:
+        raise RoleError(f"{where}: sampling.{fault}")
     if settings.sampling.max_tokens < 1:
         raise RoleError(f"{where}: sampling.max_tokens must be at least 1")
     for limit, value in msgspec.structs.asdict(settings.limits).items():

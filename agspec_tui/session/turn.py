@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from agspec_tui.commands import Generate, Message
 from agspec_tui.engine.client import EngineClient
-from agspec_tui.events import Event, GenerationFinished, TurnFinished, TurnStarted
+from agspec_tui.events import Event, GenerationFinished, TurnFinished, TurnStarted, Warned
 from agspec_tui.session.interrupt import Interrupted, InterruptSwitch
 from agspec_tui.session.roles import Role
 
@@ -58,6 +58,8 @@ class Speaker:
         self._publish(_row(role, turn, finished))
         if finished.stop_reason == "cancelled":
             raise Interrupted
+        if finished.stop_reason == "loop":
+            self._publish(_looped(role, turn, finished))
         return finished
 
     async def _generate(
@@ -73,6 +75,7 @@ class Speaker:
             messages=messages,
             max_tokens=max_tokens,
             grammar=role.grammar,
+            sampling=role.settings.sampling.at(turn),
             drafting=role.settings.drafting.enabled,
         )
         return await self._interrupts.guard(
@@ -83,6 +86,16 @@ class Speaker:
         """Learn how many tokens a character makes, keeping the densest prompt seen."""
         n_chars = sum(len(message.text) for message in messages)
         self._tok_per_char = max(self._tok_per_char, finished.n_prompt / max(1, n_chars))
+
+
+def _looped(role: Role, turn: int, finished: GenerationFinished) -> Warned:
+    return Warned(
+        turn=turn,
+        role=role.name,
+        message=f"the {role.name} said the same {finished.loop_period} tokens "
+        f"{finished.n_loops} times over and was stopped",
+        hint="what it wrote is not used",
+    )
 
 
 def _row(role: Role, turn: int, finished: GenerationFinished) -> TurnFinished:

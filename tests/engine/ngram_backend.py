@@ -8,8 +8,8 @@ import numpy as np
 
 from agspec_tui.commands import Sampling
 from agspec_tui.engine.chat_template import render_chatml, split_scaffold
+from agspec_tui.engine.llama_sampler import make_chooser
 from agspec_tui.engine.types import Cancelled, Chooser, Ids, Logits
-from agspec_tui.engine.verify import GreedyChooser
 
 N_VOCAB = 12
 EOG = 0
@@ -56,7 +56,7 @@ class NgramBackend:
         return split_scaffold(render_chatml, roles)
 
     def chooser(self, sampling: Sampling, grammar: str, prompt: Sequence[int]) -> Chooser:
-        return GreedyChooser()
+        return make_chooser(None, N_VOCAB, sampling, grammar, prompt)
 
     def decode(self, ids: Sequence[int], pos: int, slot: int, n_logits: int) -> Logits:
         assert 0 < len(ids) <= self.n_batch

@@ -147,7 +147,7 @@ def test_draws_follow_the_distribution(clean):
     assert ((counts - expected) ** 2 / expected).sum() < 16.3  # 0.1 % of the χ² of 3
 
 
-def generate(backend, drafter, policy, *, max_tokens=32, **more):
+def generate(backend, drafter, policy, *, max_tokens=20, **more):
     events: list[EngineEvent] = []
     for slot in range(4):
         backend.trim(slot, 0)
@@ -196,13 +196,12 @@ def test_seeds_differ(clean):
 
 @pytest.mark.parametrize("temperature", [0.0, 0.9])
 def test_a_grammar_binds_sampled_replies_the_same_with_and_without_drafts(clean, temperature):
-    for seed in range(2):
-        sampling = Sampling(temperature=temperature, seed=seed, repeat_penalty=1.1)
-        more = {"grammar": GRAMMAR, "sampling": sampling, "max_tokens": 16}
-        plain = generate(clean, make_drafter("none"), Off(), **more)
-        garbage = generate(clean, GarbageDrafter(seed, clean.n_vocab), Fixed(4), **more)
-        assert plain.text.startswith(("PASS", "FAIL: "))
-        assert garbage.ids == plain.ids
+    sampling = Sampling(temperature=temperature, seed=1, repeat_penalty=1.1)
+    more = {"grammar": GRAMMAR, "sampling": sampling, "max_tokens": 10}
+    plain = generate(clean, make_drafter("none"), Off(), **more)
+    garbage = generate(clean, GarbageDrafter(1, clean.n_vocab), Fixed(4), **more)
+    assert plain.text.startswith(("PASS", "FAIL: "))
+    assert garbage.ids == plain.ids
 
 
 def test_what_a_grammar_allows_keeps_its_proportions(clean):

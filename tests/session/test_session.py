@@ -300,10 +300,25 @@ async def test_a_reply_that_was_cut_off_is_never_applied(tmp_path):
     repo = make_repo(tmp_path / "repo")
     before = snapshot(repo)
     # Complete as a text, and yet its end is missing: a file that goes on behind its last fence.
-    endless = whole("calc.py", FIXED) + "\n" + "x" * 9000
+    endless = whole("calc.py", FIXED) + "\n" + "".join(f"{i * i} " for i in range(2000))
     events = await solve(repo, script(tmp_path, plan("calc.py"), endless), max_turns=1)
     assert of(events, TurnFinished)[-1].stop_reason == "length"
     assert "cut off" in of(events, EditRefused)[0].message
+    assert snapshot(repo) == before
+
+
+async def test_a_reply_that_repeats_itself_is_stopped_and_never_applied(tmp_path):
+    repo = make_repo(tmp_path / "repo")
+    before = snapshot(repo)
+    endless = whole("calc.py", FIXED) + "\nI will now submit." * 200
+    events = await solve(repo, script(tmp_path, plan("calc.py"), endless), max_turns=1)
+    finished = of(events, GenerationFinished)[-1]
+    assert finished.stop_reason == "loop"
+    assert finished.loop_period == len("\nI will now submit.")
+    assert finished.n_tokens < 600
+    assert f"the same {finished.loop_period} tokens" in of(events, Warned)[-1].message
+    assert "repeated itself" in of(events, EditRefused)[0].message
+    assert not of(events, EditProposed)
     assert snapshot(repo) == before
 
 
