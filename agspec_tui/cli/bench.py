@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from agspec_tui.cli.bench_partings import partings_of
 from agspec_tui.cli.engine_options import engine_options
 from agspec_tui.commands import LoadModel
 from agspec_tui.config import Config, logs_dir
@@ -23,8 +24,8 @@ from agspec_tui.replay.realised import realised
 from agspec_tui.replay.walk import MAX_DRAFT
 from agspec_tui.session.bench import Method, Run, parse_methods, run_bench
 from agspec_tui.session.bench_prompts import BenchPrompt, read_prompts
-from agspec_tui.session.bench_report import BenchReport, make_report
-from agspec_tui.session.calibration import measured_once, with_cost
+from agspec_tui.session.bench_report import BenchReport, BenchRow, Parting, make_report
+from agspec_tui.session.calibration import is_measurable, measured_once, with_cost
 from agspec_tui.session.load_notes import show_load_notes
 from agspec_tui.session.loading import plan_load
 
@@ -86,7 +87,7 @@ def bench(
     if json_file == "-":
         click.echo(document)
     else:
-        click.echo(_table(report))
+        click.echo(table(report))
         if json_file is not None:
             Path(json_file).write_bytes(document + b"\n")
     return 0
@@ -124,7 +125,9 @@ async def _measure(
     best = {}
     if batch == 1:
         best = _best_times(record, Cost("measured", methods[0].drafting.cost), loaded, load.n_batch)
-    return make_report(loaded, runs, best, batch)
+    # The scripted target does not round: what differs there is a fault.
+    partings = partings_of(load, runs) if is_measurable(load) else ()
+    return make_report(loaded, runs, best, partings, batch)
 
 
 def _best_times(record: Path, cost: Cost, loaded: ModelLoaded, n_batch: int) -> dict[int, float]:
@@ -158,7 +161,8 @@ def _show_run(run: Run) -> None:
     )
 
 
-def _table(report: BenchReport) -> str:
+def table(report: BenchReport) -> str:
+    """The report as text."""
     at_once = f"; {report.batch} prompts at once" if report.batch > 1 else ""
     lines = [
         f"{report.model} on {report.device}{at_once}; accept length = tokens per target pass,"
@@ -169,11 +173,38 @@ def _table(report: BenchReport) -> str:
     for row in report.rows:
         speedup = "–" if row.speedup is None else f"{row.speedup:.2f}×"
         share = "–" if row.share_of_oracle is None else f"{row.share_of_oracle:.0%}"
-        equal = "–" if row.ids_equal is None else ("yes" if row.ids_equal else "NO")
+        equal = "–" if row.ids_equal is None else _same_ids(report, row)
         lines.append(
             f"{row.method:<24}{row.kind:<12}{row.n_tokens:>8}{row.tok_per_s:>9.2f}{speedup:>10}"
             f"{share:>11}{row.accept_length:>8.2f}{row.rejected_per_step:>15.2f}{equal:>10}"
         )
+    lines += [_parting_line(parting) for parting in report.partings]
     drafters = dict.fromkeys(row.method.partition(":")[0] for row in report.rows)
     lines += [f"{name}: {LABELS[name]}" for name in drafters if name in LABELS]
     return "\n".join(lines)
+
+
+def _same_ids(report: BenchReport, row: BenchRow) -> str:
+    """`yes`, `tie` where every difference is proven to be no more than rounding, or `NO`."""
+    if row.ids_equal:
+        return "yes"
+    found = [
+        parting.near_tie
+        for parting in report.partings
+        if parting.method == row.method and row.kind in (parting.kind, "all")
+    ]
+    return "tie" if found and all(found) else "NO"
+
+
+def _parting_line(parting: Parting) -> str:
+    where = (
+        f"{parting.kind} {parting.prompt}, turn {parting.turn}: {parting.method} parts from none"
+        f" behind {parting.position} tokens"
+    )
+    if parting.gap is None:
+        return f"{where}: a reply broke off"
+    verdict = "a near tie" if parting.near_tie else "NO near tie"
+    return (
+        f"{where}: the logits are {parting.gap:.2g} apart, rounding moves them by up to"
+        f" {parting.rounding:.2g}: {verdict}"
+    )

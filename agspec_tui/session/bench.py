@@ -128,6 +128,14 @@ async def run_bench(
     return runs
 
 
+def said_before(prompt: BenchPrompt, turns: Sequence[GenerationFinished]) -> tuple[Message, ...]:
+    """Messages of the turn that follows these ones."""
+    messages = list(prompt.opening())
+    for turn, said in zip(turns, prompt.then, strict=False):
+        messages += (Message("assistant", turn.text, turn.ids), Message("user", said.strip()))
+    return tuple(messages)
+
+
 @dataclass(slots=True)
 class _Talk:
     """A prompt under way, turn by turn."""
@@ -141,15 +149,12 @@ class _Talk:
 
     def next(self, request: int) -> Generate:
         """The command for the next reply."""
-        messages = list(self.prompt.opening())
-        for turn, said in zip(self.turns, self.prompt.then, strict=False):
-            messages += (Message("assistant", turn.text, turn.ids), Message("user", said.strip()))
         return Generate(
             request=request,
             sequence=self.sequence,
             turn=len(self.turns) + 1,
             role=self.prompt.role,
-            messages=tuple(messages),
+            messages=said_before(self.prompt, self.turns),
             max_tokens=self.prompt.most_tokens,
         )
 

@@ -33,6 +33,27 @@ class BenchRow(msgspec.Struct, frozen=True):
     depend on their earlier ones."""
 
 
+class Parting(msgspec.Struct, frozen=True):
+    """Where the replies to a prompt part from those of `none`."""
+
+    method: str
+    """The method's name."""
+    kind: str
+    """Kind of the prompt."""
+    prompt: str
+    """The prompt."""
+    turn: int
+    """Turn, from 1."""
+    position: int
+    """Tokens of the reply before it."""
+    gap: float | None
+    """Difference of the logits of both tokens; None if a reply just broke off."""
+    rounding: float | None
+    """Largest difference of a logit there between passes of one token and of many."""
+    near_tie: bool
+    """Whether rounding alone may have swapped them: gap ≤ 2·rounding."""
+
+
 class BenchReport(msgspec.Struct, frozen=True):
     """The JSON document of `bench`."""
 
@@ -50,10 +71,16 @@ class BenchReport(msgspec.Struct, frozen=True):
     """Prompts that were decoded at once."""
     rows: tuple[BenchRow, ...]
     """A row a method and kind, `all` last; of mixed prompts decoded at once only `all`."""
+    partings: tuple[Parting, ...]
+    """What keeps `ids_equal` from being true."""
 
 
 def make_report(
-    loaded: ModelLoaded, runs: Sequence[Run], best: Mapping[int, float], batch: int = 1
+    loaded: ModelLoaded,
+    runs: Sequence[Run],
+    best: Mapping[int, float],
+    partings: Sequence[Parting] = (),
+    batch: int = 1,
 ) -> BenchReport:
     """Sum the runs by method and kind.
 
@@ -61,6 +88,7 @@ def make_report(
         loaded: the model.
         runs: what was decoded.
         best: by request, the time of its best draft lengths, in passes over one token.
+        partings: where replies part from those of `none`.
         batch: prompts that were decoded at once.
     """
     return BenchReport(
@@ -71,6 +99,7 @@ def make_report(
         n_exact=loaded.n_exact,
         batch=batch,
         rows=tuple(_rows(runs, best, batch)),
+        partings=tuple(partings),
     )
 
 

@@ -3,12 +3,16 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from agspec_tui.cli.bench import bench
+from agspec_tui.cli.bench import bench, table
+from agspec_tui.cli.bench_partings import partings_of
+from agspec_tui.commands import LoadModel
 from agspec_tui.config import Config
 from agspec_tui.errors import DraftError, UsageError
+from agspec_tui.events import GenerationFinished
 from agspec_tui.forms.choose import form
-from agspec_tui.session.bench import parse_methods
-from agspec_tui.session.bench_prompts import read_prompts
+from agspec_tui.session.bench import Run, parse_methods
+from agspec_tui.session.bench_prompts import BenchPrompt, read_prompts
+from agspec_tui.session.bench_report import BenchReport, BenchRow, Parting
 
 FILE = "def double(x):\n    return x + x\n\n\ndef triple(x):\n    return x + x + x\n"
 KINDS = ["whole-file", "diff", "multi-turn", "prose", "test-log"]
@@ -164,3 +168,52 @@ def test_prompts_decoded_at_once_share_their_wall_time(prompts, tmp_path):
         assert row["ids_equal"] is True
         assert row["share_of_oracle"] is None
         assert row["tok_per_s"] > 0.0
+
+
+def decoded(method, *replies, stop_reason="eog"):
+    turns = tuple(
+        GenerationFinished(
+            request=1,
+            stop_reason=stop_reason,
+            text="",
+            ids=ids,
+            n_prompt=9,
+            n_reused=0,
+            broken_by="",
+            n_tokens=len(ids) + 1,
+            n_steps=1,
+            n_drafted=0,
+            n_accepted=0,
+            prefill_s=0.1,
+            decode_s=0.1,
+            alpha=1.0,
+        )
+        for ids in replies
+    )
+    prompt = BenchPrompt("talk", "", "", "Name a colour.", form="none", then=("Another.",))
+    return Run(method, prompt, turns, 1.0)
+
+
+@pytest.mark.model
+def test_a_parting_is_no_near_tie_where_the_logits_are_far_apart(smollm2):
+    load = LoadModel(path=str(smollm2), name="m", n_ctx=512)
+    plain = decoded("none", (10, 11), (12, 13, 14))
+    assert partings_of(load, [plain, decoded("pld", (10, 11), (12, 13, 14))]) == ()
+    # Nobody would say either of these; the second of them even less.
+    other = decoded("pld", (10, 11), (12, 49151, 14))
+    cut = decoded("sam", (10, 11), (12,), stop_reason="cancelled")
+    parted, broken = partings_of(load, [plain, other, cut])
+    assert (parted.method, parted.turn, parted.position) == ("pld", 2, 1)
+    assert parted.gap > 2 * parted.rounding
+    assert parted.near_tie is False
+    assert (broken.position, broken.gap, broken.near_tie) == (1, None, False)
+
+
+@pytest.mark.parametrize(("tied", "shown"), [(True, "tie"), (False, "NO")])
+def test_the_table_tells_a_tie_from_a_fault(tied, shown):
+    parting = Parting("pld", "talk", "x", 1, 7, 0.01, 0.02, tied)
+    row = BenchRow("pld", "all", 3, 1.0, 1.0, 1.0, 0.0, False, None)
+    report = BenchReport(1, "m", "CPU", 2, 7, 8, (row,), (parting,))
+    lines = table(report).splitlines()
+    assert lines[2].split()[-1] == shown
+    assert "behind 7 tokens" in lines[3]
