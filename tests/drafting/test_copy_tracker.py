@@ -1,8 +1,12 @@
+import numpy as np
 import pytest
 
+from agspec_tui._native import SessionCorpus as NativeCorpus
 from agspec_tui.drafting.choose import make_drafter
 from agspec_tui.drafting.copy_tracker import DISCOUNT, MOST_INSERTED, SKIPPED_PER_TOKEN
+from agspec_tui.drafting.session_tree import SessionTree
 from agspec_tui.drafting.types import NO_DRAFT, Draft, Piece
+from agspec_tui.drafting.workspace_corpus import WorkspaceCorpus
 
 TEXT = tuple(range(100, 200))
 LEFT = 49
@@ -103,3 +107,42 @@ def test_a_copy_from_a_file_goes_on_in_it_and_ends_with_it(name):
     assert drafted(made)[1] == NO_DRAFT
     made.feed((150,))
     assert drafted(made)[1].ids[:1] == (7,)
+
+
+@pytest.mark.parametrize(
+    ("place", "k", "expected"),
+    [
+        pytest.param((0, 1), 2, ([11, 12], 0, 1), id="in a document"),
+        pytest.param((0, 2), 9, ([12, 20, 21], 0, 2), id="into the one that is joined"),
+        pytest.param((0, 4), 9, ([21], 1, 6), id="behind its end"),
+        pytest.param((1, 5), 1, ([20], 1, 5), id="of which tokens were left out"),
+        pytest.param((1, 4), 1, ([], -1, 0), id="a token that was left out"),
+        pytest.param((2, 0), 9, ([30, 31], 2, 0), id="not before a separator"),
+        pytest.param((2, 2), 9, ([], -1, 0), id="the end"),
+        pytest.param((2, 2**31 - 1), 9, ([], -1, 0), id="far behind the end"),
+        pytest.param((0, 0), 0, ([], -1, 0), id="no tokens"),
+        pytest.param((0, -1), 9, ([], -1, 0), id="before the beginning"),
+        pytest.param((3, 0), 9, ([], -1, 0), id="an unknown document"),
+        pytest.param((-1, 0), 9, ([], -1, 0), id="no document"),
+    ],
+)
+def test_both_engines_read_on_from_a_place(name, place, k, expected):
+    text = NativeCorpus() if name == "agspec-sam" else SessionTree()
+    text.begin_document(joined=False)
+    text.append(np.array([10, 11, 12], np.int32))
+    text.begin_document(joined=True, offset=5)
+    text.append(np.array([20, 21], np.int32))
+    text.begin_document(joined=False)
+    text.append(np.array([30, 31], np.int32))
+    assert text.read(*place, k) == expected
+
+
+def test_a_file_is_read_on_within_itself_while_it_is_there(name):
+    files = WorkspaceCorpus()
+    files.index("a.py", [("space", (10, 11)), ("raw", (20, 21))])
+    assert files.read((0, 1), 9) == ((11,), "a.py (space)", 1)
+    assert files.read((1, 0), 1) == ((20,), "a.py (raw)", 0)
+    for place in [(0, 2), (0, -1), (2, 0), (-1, 0)]:
+        assert files.read(place, 9) == ((), "", 0)
+    files.forget("a.py")
+    assert files.read((0, 1), 9) == ((), "", 0)
