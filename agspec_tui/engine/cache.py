@@ -23,6 +23,8 @@ from agspec_tui.errors import EngineError
 
 _MIN_REPLY = 64
 """Tokens of room below which a reply is not begun."""
+_MIN_MORE = 2
+"""Tokens of room below which a reply does not go on: a step takes one, and so does the next."""
 GAVE_WAY = "room for another sequence"
 """What a report names instead of a message where cells had been given away."""
 _WORTH_WAITING = 16
@@ -82,11 +84,17 @@ class KvCache:
 
     # ── a generation ─────────────────────────────────────────────────────────────────────────────
 
-    def place(self, name: str, request: int, ids: list[int]) -> Placed | None:
+    def place(self, name: str, request: int, ids: list[int], n_said: int = 0) -> Placed | None:
         """Take the sequence of a name for a prompt, keeping what the cache has of the prompt.
 
         The sequence is busy from then on, until `release`. The last token of the prompt is never
         reused: the first step decodes it for its logits.
+
+        Args:
+            name: name of the sequence.
+            request: number of the request.
+            ids: token ids of the prompt.
+            n_said: how many of them, the last ones, are of a reply that goes on.
 
         Returns:
             None if busy sequences leave no slot or no room for it now; try again when one ends.
@@ -94,7 +102,8 @@ class KvCache:
         Raises:
             EngineError: the prompt and a short reply do not fit, whoever makes room.
         """
-        if len(ids) + _MIN_REPLY > self._backend.n_ctx:
+        n_reply = max(_MIN_REPLY - n_said, _MIN_MORE)
+        if len(ids) + n_reply > self._backend.n_ctx:
             raise EngineError(
                 f"a prompt of {len(ids)} tokens does not fit a context of {self._backend.n_ctx}",
                 "choose a larger n_ctx, or name fewer or smaller files",
@@ -103,7 +112,7 @@ class KvCache:
         source, n_found = self._longest_cached(known, ids)
         reading, n_coming = self._longest_coming(ids, n_found)
         n_held = n_coming if reading else self._n_held_by_busy(source, n_found)
-        if not self._table.can_take(name) or not self._fits(len(ids) - n_held):
+        if not self._table.can_take(name) or not self._fits(len(ids) - n_held + n_reply):
             return None
         sequence = self._table.take(name, request)
         own = sequence.common_prefix(ids)
@@ -114,7 +123,7 @@ class KvCache:
         else:
             self._fork(source, sequence, n_found)
         sequence.begin(ids, reading, n_coming)
-        self.make_room(_MIN_REPLY)
+        self.make_room(n_reply)
         return Placed(sequence, own if broken else -1, gave_way)
 
     def may_read(self, sequence: Sequence) -> bool:
@@ -278,10 +287,10 @@ class KvCache:
         return min(n_found, max(shared, default=0))
 
     def _fits(self, n_new: int) -> bool:
-        """Whether so many cells and a short reply fit once every idle sequence has made room."""
+        """Whether so many cells fit once every idle sequence has made room."""
         busy = {one.slot: len(one.tokens) for one in self._table if one.busy}
         n_left = self._backend.n_ctx - self._cells.n_used(busy) - self._n_promised()
-        return n_left >= n_new + _MIN_REPLY
+        return n_left >= n_new
 
     def _n_promised(self) -> int:
         """Cells that the unread parts of prompts under way will take."""

@@ -102,7 +102,7 @@ class Decoder:
         pieces = self.pieces(command) if pieces is None else pieces
         ids = [token for piece in pieces for token in piece.ids]
         chooser = self._chooser(command, ids)
-        placed = self._cache.place(command.sequence, command.request, ids)
+        placed = self._cache.place(command.sequence, command.request, ids, len(command.said))
         if placed is None:
             raise EngineError("every sequence is busy", "wait until a reply has ended")
         sequence, n_reused = placed.sequence, placed.n_reused

@@ -11,6 +11,7 @@ from functools import lru_cache
 from agspec_tui.commands import Message
 from agspec_tui.drafting.types import Piece
 from agspec_tui.engine.types import Backend
+from agspec_tui.errors import EngineError
 
 # Contents up to the largest file that is ever shown recur in every turn; a few hundred suffice.
 _N_CACHED_TEXTS = 512
@@ -36,15 +37,34 @@ class PromptBuilder:
             sequence: name of the sequence, for the labels.
             messages: the transcript.
             said: ids of the reply that are there already; they end the last piece.
+
+        Raises:
+            EngineError: an id is none of the model's.
         """
         scaffolds = self._backend.scaffold([message.role for message in messages])
         pieces = []
         for number, (scaffold, message) in enumerate(zip(scaffolds, messages, strict=False), 1):
-            content = message.ids or self._tokens_of(message.text, False)
+            content = self._known(message.ids) or self._tokens_of(message.text, False)
             label = label_of(sequence, message.role, number)
             pieces.append(Piece(label, self._tokens_of(scaffold, True) + tuple(content)))
-        pieces.append(Piece(label_of(sequence, "", 0), self._tokens_of(scaffolds[-1], True) + said))
+        pieces.append(
+            Piece(
+                label_of(sequence, "", 0), self._tokens_of(scaffolds[-1], True) + self._known(said)
+            )
+        )
         return pieces
+
+    def _known(self, ids: tuple[int, ...]) -> tuple[int, ...]:
+        """Ids that came from outside, checked: the target would end the process over a wrong one.
+
+        Raises:
+            EngineError: an id is none of the model's.
+        """
+        n_vocab = self._backend.n_vocab
+        if ids and not 0 <= min(ids) <= max(ids) < n_vocab:
+            wrong = next(one for one in ids if not 0 <= one < n_vocab)
+            raise EngineError(f"{wrong} is no token of a model with {n_vocab}", "send the text")
+        return ids
 
 
 def label_of(sequence: str, role: str, number: int) -> str:

@@ -6,6 +6,7 @@ import struct
 import time
 
 import pytest
+from msgspec.structs import replace
 
 from agspec_tui.commands import ConfigureDrafting, Message
 from agspec_tui.engine.watchdog import Limits
@@ -27,6 +28,10 @@ LONG = "".join(f"line {n} of a reply — naïve ☃\n" for n in range(40))
 
 def of(events, kind):
     return [event for event in events if isinstance(event, kind)]
+
+
+def n_said(events):
+    return sum(len(event.ids) for event in of(events, StepCommitted))
 
 
 def n_steps(events):
@@ -302,3 +307,30 @@ async def test_no_child_outlives_a_killed_parent(tmp_path, where):
     parent.kill()
     await parent.wait()
     await until(lambda: is_gone(pid), 5.0)
+
+
+async def test_a_reply_at_the_end_of_the_context_goes_on_to_that_end(make_client, tmp_path):
+    load = replace(script(tmp_path, [LONG, LONG], 0.004), n_ctx=400)
+    ends = []
+    for fault in ("", "SIGKILL"):
+        client, events = make_client()
+        await client.start(load, ConfigureDrafting())
+        reply = asyncio.create_task(client.generate(ask(1, Message("user", "x" * 250))))
+        if fault:
+            await until(lambda events=events: events and n_said(events) > 60)
+            strike(client.pid, fault)
+        ends.append(await reply)
+        check_replies(events)
+    assert ends[0].stop_reason == "context"
+    assert (ends[1].ids, ends[1].stop_reason) == (ends[0].ids, ends[0].stop_reason)
+
+
+@pytest.mark.parametrize("ids", [(-1,), (1 << 31,), (1 << 40, 3)])
+async def test_ids_that_the_model_does_not_have_are_refused(make_client, tmp_path, ids):
+    client, _ = make_client()
+    await client.start(script(tmp_path, ["x"]), ConfigureDrafting())
+    with pytest.raises(EngineError, match="is no token"):
+        await client.generate(ask(1, Message("assistant", "x", ids), Message("user", "go")))
+    with pytest.raises(EngineError, match="is no token"):
+        await client.generate(ask(2, Message("user", "go"), said=ids))
+    assert (await client.generate(ask(3, Message("user", "go")))).text == "x"
