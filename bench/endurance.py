@@ -90,6 +90,8 @@ async def measure(model: str, n: int, max_tokens: int) -> dict[str, Any]:
             for number in range(n):
                 await exchange(client, number, max_tokens)
                 samples.append(sample(process))
+                if number % 100 == 99:
+                    print(number + 1, samples[-1], file=sys.stderr, flush=True)
         finally:
             await client.close()
     return report_of(samples) | {
