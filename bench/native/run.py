@@ -4,6 +4,7 @@
 
 Recorded sessions are tokenised with the model's vocabulary, once. Then, one after the other:
 
+- `argmax-…`: the choice of greedy decoding from a row of 151,936 logits, by each instruction set;
 - `automaton`: the session corpus in C++, appends, and match + draft of 16 tokens at each token;
 - `array`: the global corpus through its binding; an append is a token's share of the building;
 - `tree` and `arctic-tree`: both through their bindings in one interleaved run with equal drafts, if
@@ -63,20 +64,30 @@ def stream_of(traces: Path, model: str) -> Path:
     return path
 
 
-def build() -> Path:
-    """The C++ benchmark, built."""
+def build(name: str) -> Path:
+    """A C++ benchmark, built."""
     flags = ["-DCMAKE_BUILD_TYPE=Release", "-DAGSPEC_BUILD_BENCH=ON"]
     for command in (
         ["cmake", "-S", str(ROOT / "native"), "-B", str(BUILD), "-G", "Ninja", *flags],
         ["cmake", "--build", str(BUILD)],
     ):
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return BUILD / "bench_automaton"
+    return BUILD / name
+
+
+def argmax() -> list[dict[str, object]]:
+    """Rows of the arg-max, all variants in one interleaved run."""
+    lines = subprocess.run(
+        [build("bench_argmax")], check=True, capture_output=True, text=True
+    ).stdout
+    return [json.loads(line) for line in lines.splitlines()]
 
 
 def automaton(stream: Path, sizes: list[int]) -> list[dict[str, object]]:
     """Rows of the session corpus."""
-    lines = subprocess.run([build(), stream], check=True, capture_output=True, text=True).stdout
+    lines = subprocess.run(
+        [build("bench_automaton"), stream], check=True, capture_output=True, text=True
+    ).stdout
     rows = [json.loads(line) for line in lines.splitlines()]
     return [row for row in rows if row["n_tokens"] in sizes]
 
@@ -137,6 +148,7 @@ def main() -> None:
         for row in new:
             print(json.dumps(row), flush=True)
 
+    show(argmax())
     show(automaton(stream, sizes))
     for size in sizes:
         show([array(stream, size)])

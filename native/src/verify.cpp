@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "agspec/largest.hpp"
-
 namespace agspec {
 namespace {
 
@@ -13,11 +11,13 @@ constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
 }  // namespace
 
-Token argmax(std::span<const float> row) {
+Token argmax(std::span<const float> row) { return argmax(row, &largest); }
+
+Token argmax(std::span<const float> row, Largest largest_value) {
   float best = kLowest;
   std::size_t block = 0;
   for (std::size_t start = 0; start < row.size(); start += kBlock) {
-    const float value = largest(row.data() + start, std::min(kBlock, row.size() - start));
+    const float value = largest_value(row.data() + start, std::min(kBlock, row.size() - start));
     if (value > best) {
       best = value;
       block = start;

@@ -60,6 +60,9 @@ void the_largest_logit_is_found_at_every_place() {
       CHECK(agspec::argmax(row) == static_cast<Token>(at));
       row[n / 2] = kNan;
       CHECK(agspec::argmax(row) == agspec::argmax_scalar(row));
+      for (const auto& variant : agspec::largest_variants()) {
+        CHECK(agspec::argmax(row, variant.run) == agspec::argmax_scalar(row));
+      }
     }
   }
 }

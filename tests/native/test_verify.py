@@ -54,6 +54,54 @@ def test_argmax_of_special_values(row, expected):
     assert _native.argmax(np.array(row, dtype=np.float32)) == expected
 
 
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5000), st.integers(1, 40))
+def test_argmax_equals_one_comparison_at_a_time(seed, n_vocab, n_values):
+    random = np.random.default_rng(seed)
+    row = random.integers(-n_values, n_values + 1, n_vocab).astype(np.float32)
+    for value in (np.nan, np.inf, -np.inf, -0.0):
+        row[random.random(n_vocab) < random.choice([0, 0, 0.01, 0.5])] = value
+    best, at = -np.inf, 0
+    for index, value in enumerate(row.tolist()):
+        if value > best:
+            best, at = value, index
+    assert _native.argmax(row) == at
+
+
+CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5000), st.integers(1, 70), st.integers(0, 30))
+def test_candidates_hold_the_best_whatever_is_added_to_the_given(seed, n_vocab, n, n_always):
+    random = np.random.default_rng(seed)
+    row = random.normal(0, 3, n_vocab).astype(np.float32).round(int(random.integers(0, 4)))
+    always = random.integers(0, n_vocab, n_always).astype(np.int32)
+    out = np.empty(n_vocab, dtype=CANDIDATE)
+    found = out[: _native.top_candidates(row, n, always, out)]
+    assert (np.diff(found["id"]) > 0).all()
+    assert (found["logit"] == row[found["id"]]).all()
+    assert not found["p"].any()
+    assert set(always.tolist()) <= set(found["id"].tolist())
+    shifted = row.copy()
+    shifted[np.unique(always)] += np.float32(random.choice([0.0, -60.0, 60.0]))
+    last = np.sort(shifted)[::-1][min(n, n_vocab) - 1]
+    assert set(np.flatnonzero(shifted > last).tolist()) <= set(found["id"].tolist())
+
+
+@pytest.mark.parametrize(
+    ("row", "always", "n_out"), [((2, 4), [], 8), ((4,), [4], 4), ((4,), [-1], 4), ((4,), [], 3)]
+)
+def test_candidates_refuse_what_does_not_fit(row, always, n_out):
+    with pytest.raises(ValueError, match=r"row|always"):
+        _native.top_candidates(
+            np.zeros(row, dtype=np.float32),
+            2,
+            np.array(always, dtype=np.int32),
+            np.empty(n_out, dtype=CANDIDATE),
+        )
+
+
 def test_a_row_of_nan_is_verified_without_a_crash():
     logits = np.full((3, 40), np.nan, dtype=np.float32)
     assert _native.greedy_verify(logits, np.array([0, 5], dtype=np.int32)) == (1, 0)

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 
+#include "agspec/largest.hpp"
 #include "agspec/token.hpp"
 
 namespace agspec {
@@ -13,6 +14,9 @@ namespace agspec {
 // chooses. NaN is never larger than anything; a row with nothing but NaN and -inf gives 0.
 // The row must not be empty.
 Token argmax(std::span<const float> row);
+
+// The same by one of `largest_variants`, so that each can be tested and timed.
+Token argmax(std::span<const float> row, Largest largest_value);
 
 // The same choice, one comparison at a time: the reference that `argmax` is tested against.
 Token argmax_scalar(std::span<const float> row);
