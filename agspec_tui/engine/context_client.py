@@ -21,6 +21,10 @@ _FIRST = -1_000_000
 """Far from the numbers of generations, which are positive, and of measurements."""
 
 
+class _DeathError(EngineError):
+    """The engine died before it answered."""
+
+
 class ContextClient:
     """Asks the engine about its context. Use it from one event loop."""
 
@@ -41,11 +45,17 @@ class ContextClient:
     async def count(self, messages: tuple[Message, ...]) -> int:
         """Exact number of prompt tokens of a transcript, beside whatever is under way.
 
+        It survives the death of the engine.
+
         Raises:
-            EngineError: there is no engine, or it died over it.
+            EngineError: it was refused, or there is no engine.
         """
-        command = CountTokens(request=self._number(), messages=messages)
-        return (await self._ask(command, TokensCounted)).n_tokens
+        while True:
+            command = CountTokens(request=self._number(), messages=messages)
+            try:
+                return (await self._ask(command, TokensCounted)).n_tokens
+            except _DeathError:
+                continue  # the next engine counts, if there is one
 
     async def save(self, folder: Path) -> CacheSaved:
         """Write the cached sequences to a folder, for `restore` with a later engine.
@@ -87,10 +97,10 @@ class ContextClient:
         return isinstance(event, TokensCounted | RequestRefused)
 
     def fail(self, failure: EngineError) -> None:
-        """Nobody will answer any more."""
+        """The engine is gone."""
         for future in self._open.values():
             if not future.done():
-                future.set_exception(failure)
+                future.set_exception(_DeathError(failure.message, failure.hint))
 
     # ── questions ────────────────────────────────────────────────────────────────────────────────
 

@@ -1,7 +1,10 @@
 """The executor's part of a turn: runs the tests, and says PASS or FAIL with a reason."""
 
+import msgspec
+
 from agspec_tui.errors import EngineError
 from agspec_tui.events import CommandFinished, CommandStarted, VerdictReached, Warned
+from agspec_tui.session.context import Fitted
 from agspec_tui.session.handover import RunResult, Verdict
 from agspec_tui.session.prompts import executor_message
 from agspec_tui.session.runner import run
@@ -60,8 +63,8 @@ async def judge(services: Services, turn: int, result: RunResult) -> Verdict:
     said = ""
     executor = services.team.executor
     try:
-        message = executor_message(result, executor.settings.limits)
-        said = (await services.speaker.say(executor, turn, message)).text
+        prompt = await _prompt(services, result)
+        said = (await services.speaker.say(executor, turn, prompt)).text
     except EngineError as error:
         services.publish(
             Warned(turn=turn, role="executor", message=error.message, hint="the exit code decides")
@@ -81,6 +84,21 @@ async def judge(services: Services, turn: int, result: RunResult) -> Verdict:
         VerdictReached(turn=turn, role="executor", passed=verdict.passed, reason=verdict.reason)
     )
     return verdict
+
+
+async def _prompt(services: Services, result: RunResult) -> Fitted:
+    """The executor's prompt, with fewer lines of output where it would not fit."""
+    executor, speaker = services.team.executor, services.speaker
+    limits = executor.settings.limits
+    room = speaker.room(executor)
+    n_lines = limits.n_output_lines
+    while True:
+        message = executor_message(result, msgspec.structs.replace(limits, n_output_lines=n_lines))
+        n_prompt = await speaker.count(executor, message)
+        if n_lines == 1 or n_prompt <= room:
+            cut = () if n_lines == limits.n_output_lines else ("most of the test output",)
+            return Fitted(message, n_prompt, cut)
+        n_lines //= 2
 
 
 def read_verdict(said: str, result: RunResult) -> Verdict:

@@ -1,16 +1,17 @@
 """The coder's part of a turn: shows it what it needs, reads its reply, lands the edit in memory."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from agspec_tui.errors import EditError, UsageError
 from agspec_tui.events import Warned
 from agspec_tui.forms.choose import form as form_named
 from agspec_tui.forms.types import FileEdit, Form
+from agspec_tui.session.context import Fitted, fit
 from agspec_tui.session.handover import EditSet, RunResult, Step
 from agspec_tui.session.outline import failing_tests
-from agspec_tui.session.prompts import CoderContext, ShownFile, Tried, change_stub, coder_message
+from agspec_tui.session.prompts import CoderContext, ShownFile, Tried, change_stub, coder_blocks
 from agspec_tui.session.services import Services
 from agspec_tui.session.workspace import Workspace, fingerprint, keep_allowed
 
@@ -27,8 +28,8 @@ class _Prompt:
 
     form: Form
     """Edit form it asks for."""
-    text: str
-    """The user message."""
+    fitted: Fitted
+    """The user message, and what had to be left out of it."""
     max_tokens: int
     """Room for the reply, in tokens."""
 
@@ -113,13 +114,13 @@ class Coding:
         context = self._context(number, step, run, tests)
         if not context.files and not context.new:
             raise EditError(f"{', '.join(step.files)} cannot be read any more", "was it deleted?")
-        prompt = self._fit(context, number)
+        prompt = await self._fit(context, number, turn)
         for file in (*context.files, *context.reading):
             await self.services.index(file.path, file.text)
         finished = await self.services.speaker.say(
             self.services.team.coder,
             turn,
-            prompt.text,
+            prompt.fitted,
             form=prompt.form.name,
             max_tokens=prompt.max_tokens,
         )
@@ -187,13 +188,13 @@ class Coding:
     def _form_name(self, number: int) -> str:
         return self.services.team.coder.settings.forms.at(number)
 
-    def _fit(self, context: CoderContext, number: int) -> _Prompt:
+    async def _fit(self, context: CoderContext, number: int, turn: int) -> _Prompt:
         """The fullest prompt that leaves room for its reply."""
         coder, speaker = self.services.team.coder, self.services.speaker
         limit = min(coder.settings.sampling.max_tokens, self.services.config.max_tokens)
         asked = self._form_name(number)
         names = [asked, *(name for name in coder.settings.forms.in_use() if name != asked)]
-        n_files = speaker.estimate_tokens("".join(file.text for file in context.files))
+        n_files = await speaker.count_text("".join(file.text for file in context.files))
         for name in names:
             form = form_named(name)
             needed = int(n_files * 1.25) + _N_SPARE_TOKENS
@@ -201,14 +202,18 @@ class Coding:
                 needed = min(needed, _N_DIFF_REPLY_TOKENS)
             if needed > limit:
                 continue
-            for smaller in _shrinking(context):
-                text = coder_message(smaller, form, coder.settings.limits)
-                n_prompt = speaker.estimate_tokens(coder.system + text)
-                if n_prompt + needed <= speaker.n_ctx:
-                    return _Prompt(form, text, max(needed, _N_MIN_REPLY_TOKENS))
+            needed = max(needed, _N_MIN_REPLY_TOKENS)
+            fitted = await fit(
+                coder_blocks(context, form, coder.settings.limits),
+                lambda text: speaker.count(coder, text),
+                speaker.n_ctx - needed,
+                lambda text: speaker.summarise(coder, turn, text),
+            )
+            if fitted is not None:
+                return _Prompt(form, fitted, needed)
         largest = max(context.files, key=lambda file: len(file.text), default=ShownFile("", ""))
         raise UsageError(
-            f"{largest.path or 'the prompt'} is too large for the context: about {n_files} tokens "
+            f"{largest.path or 'the prompt'} is too large for the context: {n_files} tokens "
             f"of files, {speaker.n_ctx} of context",
             "raise n_ctx in config.toml, or name a smaller file in the issue",
         )
@@ -228,19 +233,6 @@ def asks_for_tests(issue: str) -> bool:
     )
 
 
-def _shrinking(context: CoderContext) -> Iterator[CoderContext]:
-    """The context, then ever less of it; issue and files stay."""
-    yield context
-    if context.reading:
-        context = replace(context, reading=())
-        yield context
-    if context.tried:
-        context = replace(context, tried=())
-        yield context
-    if context.run is not None:
-        yield replace(context, run=None)
-
-
 def _relevant_tests(tests: Mapping[str, str], run: RunResult) -> list[ShownFile]:
     """The first failing test file: whole if it is small, else the lines around its failures."""
     for path in failing_tests(tests, run.output, run.failing)[:1]:
@@ -257,5 +249,15 @@ def _relevant_tests(tests: Mapping[str, str], run: RunResult) -> list[ShownFile]
             }
         )
         if shown:
-            return [ShownFile(path, "\n".join(lines[line] for line in shown))]
+            return [ShownFile(path, _with_gaps(lines, shown))]
     return []
+
+
+def _with_gaps(lines: Sequence[str], shown: Sequence[int]) -> str:
+    """The lines with these ascending numbers, and a line that says how many are not shown."""
+    text: list[str] = []
+    for before, line in zip([-1, *shown], [*shown, len(lines)], strict=True):
+        if line - before > 1:
+            text.append(f"[{line - before - 1} lines left out]")
+        text += lines[line : line + 1]
+    return "\n".join(text)

@@ -9,8 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agspec_tui.forms.types import Form
+from agspec_tui.session.context import Block, joined
 from agspec_tui.session.handover import RunResult
 from agspec_tui.session.outline import Candidate
+from agspec_tui.session.output import cut_lines, left_out
 from agspec_tui.session.roles import Limits
 
 _N_LINE_CHARS = 240
@@ -68,44 +70,62 @@ class CoderContext:
 def planner_message(
     issue: str, candidates: Sequence[Candidate], run: RunResult, limits: Limits
 ) -> str:
+    """The whole prompt of the planner."""
+    return joined(planner_blocks(issue, candidates, run, limits))
+
+
+def planner_blocks(
+    issue: str, candidates: Sequence[Candidate], run: RunResult, limits: Limits
+) -> list[Block]:
     """Issue, files with the names they define, and the failing run."""
     lines = [candidate.line() for candidate in candidates[: limits.n_list_lines]]
     n_more = len(candidates) - len(lines)
     if n_more > 0:
         lines.append(f"({n_more} more files)")
-    parts = [_section("Issue", issue.strip()), _section("Files", "\n".join(lines))]
+    blocks = [Block(issue.strip(), "Issue"), Block("\n".join(lines), "Files")]
     if not run.ok:
-        parts.append(_output(run, limits))
-    parts.append("Which files must change, and how? Answer with the JSON object.")
-    return "\n\n".join(parts)
+        blocks.append(_output(run, limits))
+    blocks.append(Block("Which files must change, and how? Answer with the JSON object."))
+    return blocks
 
 
 def coder_message(context: CoderContext, form: Form, limits: Limits) -> str:
-    """Issue and files first, so that a retry reuses them; then what an attempt adds."""
-    parts = [_section("Issue", context.issue.strip())]
+    """The whole prompt of one coder reply."""
+    return joined(coder_blocks(context, form, limits))
+
+
+def coder_blocks(context: CoderContext, form: Form, limits: Limits) -> list[Block]:
+    """Issue and files first, so that a retry reuses them; then what an attempt adds.
+
+    Files to read go first where there is no room, then what was tried, then the failing run.
+    """
+    blocks = [Block(context.issue.strip(), "Issue")]
     if context.files:
         shown = "\n".join(form.render_file(file.path, file.text) for file in context.files)
-        parts.append(_section("Files to change", shown))
+        blocks.append(Block(shown, "Files to change"))
     if context.run is not None:
-        parts.append(_output(context.run, limits))
+        blocks.append(_output(context.run, limits, order=3))
     for file in context.reading:
-        parts.append(_section(f"For reading only: {file.path}", _fenced(file.text)))
+        text, _ = cut_lines(file.text)
+        blocks.append(
+            Block(_fenced(text), f"For reading only: {file.path}", f"{file.path}, to read", 1)
+        )
     if context.change:
-        parts.append(_section("Task", context.change))
+        blocks.append(Block(context.change, "Task"))
     if context.tried:
-        parts.append(_tried(context.tried))
+        blocks.append(_tried(context.tried))
     instructions = form.instructions().strip()
     if context.reason:  # the reply may then say something before its files
         instructions = instructions.replace(", and nothing else.", ".", 1)
-    parts.append(_section("Answer format", instructions))
-    parts.append(_request(context))
-    return "\n\n".join(parts)
+    blocks.append(Block(instructions, "Answer format"))
+    blocks.append(Block(_request(context)))
+    return blocks
 
 
 def executor_message(run: RunResult, limits: Limits) -> str:
     """Command, exit code, and the end of the output."""
     code = "none: it ran past its time limit" if run.timed_out else str(run.exit_code)
-    return f"{_output(run, limits)}\n\nExit code: {code}"
+    return joined([_output(run, limits), Block(f"Exit code: {code}")])
 
 
 def excerpt(output: str, n_lines: int) -> str:
@@ -115,7 +135,9 @@ def excerpt(output: str, n_lines: int) -> str:
     """
     output = _RULER.sub(lambda run: run[0][:3], _PYTEST_SUMMARY.sub("", output))
     lines = [
-        line if len(line) <= _N_LINE_CHARS else f"{line[:_N_LINE_CHARS]} …"
+        line
+        if len(line) <= _N_LINE_CHARS
+        else f"{line[:_N_LINE_CHARS]} {left_out(len(line) - _N_LINE_CHARS)}"
         for line in output.strip("\n").split("\n")
     ]
     if len(lines) <= n_lines:
@@ -155,19 +177,16 @@ def _request(context: CoderContext) -> str:
     return " ".join(said)
 
 
-def _tried(tried: Sequence[Tried]) -> str:
+def _tried(tried: Sequence[Tried]) -> Block:
     entries = [f"{one.stub}\nResult: {one.outcome}" for one in tried]
     text = "\n\n".join(entries)
-    return _section("Already tried, and wrong; do something else", text)
+    title = "Already tried, and wrong; do something else"
+    return Block(text, title, "earlier attempts", order=2, is_history=True)
 
 
-def _output(run: RunResult, limits: Limits) -> str:
-    output = excerpt(run.output, limits.n_output_lines)
-    return _section(f"Output of `{run.command}`", _fenced(output))
-
-
-def _section(title: str, body: str) -> str:
-    return f"## {title}\n{body}"
+def _output(run: RunResult, limits: Limits, order: int = 1) -> Block:
+    output = _fenced(excerpt(run.output, limits.n_output_lines))
+    return Block(output, f"Output of `{run.command}`", "the test output", order)
 
 
 def _fenced(text: str) -> str:

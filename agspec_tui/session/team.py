@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -18,10 +18,11 @@ from agspec_tui.events import (
 )
 from agspec_tui.session.checking import brief, improved, judge, run_tests, without_tests
 from agspec_tui.session.coding import Coding, asks_for_tests
+from agspec_tui.session.context import Fitted, fit, joined
 from agspec_tui.session.handover import EditSet, Plan, RunResult, Step, Verdict
 from agspec_tui.session.outline import Candidate, is_test, rank
 from agspec_tui.session.plan import read_plan
-from agspec_tui.session.prompts import planner_message
+from agspec_tui.session.prompts import planner_blocks
 from agspec_tui.session.services import Services
 from agspec_tui.session.workspace import Workspace, scan
 
@@ -64,7 +65,7 @@ class TeamTask:
             AgspecError: the task cannot go on.
             Interrupted: the user stopped it; `put_back` is for the caller.
         """
-        self._refuse_long_issue()
+        await self._refuse_long_issue()
         base = await self._first_run()
         plan = await self._plan(base)
         n_turns = min(self._services.team.max_turns, self._services.config.max_turns)
@@ -97,12 +98,12 @@ class TeamTask:
 
     # ── turns ────────────────────────────────────────────────────────────────────────────────────
 
-    def _refuse_long_issue(self) -> None:
+    async def _refuse_long_issue(self) -> None:
         speaker = self._services.speaker
-        n_tokens = speaker.estimate_tokens(self._issue)
+        n_tokens = await speaker.count_text(self._issue)
         if n_tokens > speaker.n_ctx // 3:
             raise UsageError(
-                f"the issue is too long: about {n_tokens} tokens, {speaker.n_ctx} of context",
+                f"the issue is too long: {n_tokens} tokens, {speaker.n_ctx} of context",
                 "shorten it, or raise n_ctx in config.toml",
             )
 
@@ -131,9 +132,8 @@ class TeamTask:
                 "the repository has no source file to change", "is it the right folder?"
             )
         limits = planner.settings.limits
-        reply = await services.speaker.say(
-            planner, self.turn, self._planner_message(candidates, base)
-        )
+        prompt = await self._planner_prompt(candidates, base)
+        reply = await services.speaker.say(planner, self.turn, prompt)
         plan = read_plan(reply.text, candidates, limits, tests_allowed=self._tests_allowed)
         if plan.fallback:
             self._warn(plan.fallback, f"the likeliest files are taken: {', '.join(plan.files)}")
@@ -141,18 +141,28 @@ class TeamTask:
         services.publish(PlanProposed(turn=self.turn, role="planner", steps=steps))
         return plan
 
-    def _planner_message(self, candidates: Sequence[Candidate], base: RunResult) -> str:
+    async def _planner_prompt(self, candidates: Sequence[Candidate], base: RunResult) -> Fitted:
         """The planner's prompt, with fewer of the unlikely files where it would not fit."""
         planner, speaker = self._services.team.planner, self._services.speaker
         limits = planner.settings.limits
-        room = speaker.n_ctx - planner.settings.sampling.max_tokens
-        n_lines = min(limits.n_list_lines, len(candidates))
+        room = speaker.room(planner)
+        n_lines = n_all = min(limits.n_list_lines, len(candidates))
         while True:
             limits = msgspec.structs.replace(limits, n_list_lines=n_lines)
-            message = planner_message(self._issue, candidates, base, limits)
-            if n_lines == 1 or speaker.estimate_tokens(planner.system + message) <= room:
-                return message
+            blocks = planner_blocks(self._issue, candidates, base, limits)
+            n_prompt = await speaker.count(planner, joined(blocks))
+            if n_lines == 1 or n_prompt <= room:
+                break
             n_lines //= 2
+        fitted = await fit(blocks, lambda text: speaker.count(planner, text), room)
+        if fitted is None:
+            raise UsageError(
+                f"the issue does not fit: {n_prompt} tokens of prompt, {speaker.n_ctx} of context",
+                "shorten it, or raise n_ctx in config.toml",
+            )
+        if n_lines == n_all:
+            return fitted
+        return replace(fitted, dropped=(f"{n_all - n_lines} unlikely files", *fitted.dropped))
 
     def _rank(self, run: RunResult) -> list[Candidate]:
         return rank(self._texts, self._issue, run.output, run.failing)

@@ -2,14 +2,27 @@
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from agspec_tui.commands import Generate, Message
 from agspec_tui.engine.client import EngineClient
-from agspec_tui.events import Event, GenerationFinished, TurnFinished, TurnStarted, Warned
+from agspec_tui.errors import EngineError
+from agspec_tui.events import (
+    ContextReported,
+    Event,
+    GenerationFinished,
+    TurnFinished,
+    TurnStarted,
+    Warned,
+)
+from agspec_tui.session.context import Fitted
 from agspec_tui.session.interrupt import Interrupted, InterruptSwitch
 from agspec_tui.session.roles import Role
 
-_FIRST_TOK_PER_CHAR = 0.34
-"""Tokens a character of code makes, until a prompt has been measured; on the safe side."""
+_SUMMARY = "summary"
+"""Name of the sequence that summaries are made in, and of their form."""
+_SUMMARY_RULES = "You shorten notes. Answer with at most three short sentences, and nothing else."
+_N_SUMMARY_TOKENS = 128
 
 
 class Speaker:
@@ -28,21 +41,59 @@ class Speaker:
         self._publish = publish
         self._interrupts = interrupts
         self._n_requests = 0
-        self._tok_per_char = 0.0
 
-    def estimate_tokens(self, text: str) -> int:
-        """Tokens a text will take, by the prompts measured so far in this session."""
-        return int(len(text) * (self._tok_per_char or _FIRST_TOK_PER_CHAR)) + 16
+    def room(self, role: Role) -> int:
+        """Most tokens of a prompt of a role that leave room for its reply."""
+        return self.n_ctx - min(role.settings.sampling.max_tokens, self.n_ctx // 4)
+
+    async def count(self, role: Role, text: str) -> int:
+        """Exact prompt tokens of a role that is asked with this text.
+
+        Raises:
+            EngineError: the engine died over it again and again, or there is none.
+            Interrupted: the user stopped it.
+        """
+        return await self._counted(_transcript(role.system, text))
+
+    async def count_text(self, text: str) -> int:
+        """Tokens of a text as a message of its own, the marks around it included.
+
+        Raises:
+            EngineError: the engine died over it again and again, or there is none.
+            Interrupted: the user stopped it.
+        """
+        return await self._counted((Message("user", text),))
+
+    async def summarise(self, role: Role, turn: int, text: str) -> str:
+        """A summary that the model makes in the name of a role; empty if it could not.
+
+        Raises:
+            Interrupted: the user stopped it.
+        """
+        messages = _transcript(_SUMMARY_RULES, text)
+        self._publish(TurnStarted(turn=turn, role=role.name, form=_SUMMARY))
+        try:
+            if await self._counted(messages) + _N_SUMMARY_TOKENS > self.n_ctx:
+                return ""
+            command = self._command(role, turn, messages, _N_SUMMARY_TOKENS)
+            command = replace(command, sequence=_SUMMARY, grammar="")
+            finished = await self._generate(command)
+        except EngineError:
+            return ""
+        self._publish(_row(role, turn, finished))
+        if finished.stop_reason == "cancelled":
+            raise Interrupted
+        return "" if finished.stop_reason in ("length", "context", "loop") else finished.text
 
     async def say(
-        self, role: Role, turn: int, text: str, *, form: str = "", max_tokens: int = 0
+        self, role: Role, turn: int, prompt: Fitted, *, form: str = "", max_tokens: int = 0
     ) -> GenerationFinished:
-        """Generate the reply of `role` to `text`, in a fresh context behind its system message.
+        """Generate the reply of `role` to a prompt, in a fresh context behind its system message.
 
         Args:
             role: who speaks.
             turn: the turn it belongs to.
-            text: the user message.
+            prompt: the user message, counted.
             form: edit form asked for; empty where none applies.
             max_tokens: most tokens of the reply; 0 for the role's own limit.
 
@@ -51,10 +102,20 @@ class Speaker:
             Interrupted: the user stopped it.
         """
         self._publish(TurnStarted(turn=turn, role=role.name, form=form))
-        messages = (Message("system", role.system), Message("user", text))
-        limit = role.settings.sampling.max_tokens
-        finished = await self._generate(role, turn, messages, max_tokens or limit)
-        self._measure(messages, finished)
+        limit = max_tokens or role.settings.sampling.max_tokens
+        self._publish(
+            ContextReported(
+                turn=turn,
+                role=role.name,
+                n_prompt=prompt.n_prompt,
+                n_reply=min(limit, max(0, self.n_ctx - prompt.n_prompt)),
+                n_ctx=self.n_ctx,
+                dropped=prompt.dropped,
+                summarised=prompt.summarised,
+            )
+        )
+        command = self._command(role, turn, _transcript(role.system, prompt.text), limit)
+        finished = await self._generate(command)
         self._publish(_row(role, turn, finished))
         if finished.stop_reason == "cancelled":
             raise Interrupted
@@ -62,13 +123,14 @@ class Speaker:
             self._publish(_looped(role, turn, finished))
         return finished
 
-    async def _generate(
+    async def _counted(self, messages: tuple[Message, ...]) -> int:
+        return await self._interrupts.guard(self._client.context.count(messages))
+
+    def _command(
         self, role: Role, turn: int, messages: tuple[Message, ...], max_tokens: int
-    ) -> GenerationFinished:
-        self._n_requests += 1
-        request = self._n_requests
-        command = Generate(
-            request=request,
+    ) -> Generate:
+        return Generate(
+            request=0,
             sequence=role.name,
             turn=turn,
             role=role.name,
@@ -78,14 +140,17 @@ class Speaker:
             sampling=role.settings.sampling.at(turn),
             drafting=role.settings.drafting.enabled,
         )
+
+    async def _generate(self, command: Generate) -> GenerationFinished:
+        self._n_requests += 1
+        command = replace(command, request=self._n_requests)
         return await self._interrupts.guard(
-            self._client.generate(command), lambda: self._client.cancel(request)
+            self._client.generate(command), lambda: self._client.cancel(command.request)
         )
 
-    def _measure(self, messages: tuple[Message, ...], finished: GenerationFinished) -> None:
-        """Learn how many tokens a character makes, keeping the densest prompt seen."""
-        n_chars = sum(len(message.text) for message in messages)
-        self._tok_per_char = max(self._tok_per_char, finished.n_prompt / max(1, n_chars))
+
+def _transcript(system: str, text: str) -> tuple[Message, ...]:
+    return (Message("system", system), Message("user", text))
 
 
 def _looped(role: Role, turn: int, finished: GenerationFinished) -> Warned:

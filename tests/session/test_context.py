@@ -1,0 +1,129 @@
+"""Prompts that do not fit: what is left out, in which order, and that the prompt says so."""
+
+import pytest
+
+from agspec_tui.events import ContextReported, GenerationFinished, TurnStarted
+from agspec_tui.forms.choose import form
+from agspec_tui.session.context import Block, fit, joined
+from agspec_tui.session.handover import RunResult
+from agspec_tui.session.output import MAX_LINE_CHARS
+from agspec_tui.session.prompts import (
+    CoderContext,
+    ShownFile,
+    Tried,
+    coder_blocks,
+    coder_message,
+    excerpt,
+)
+from agspec_tui.session.roles import Limits
+
+BLOCKS = [
+    Block("the issue", "Issue"),
+    Block("n" * 100, "Output", "the newest output", order=3),
+    Block("o" * 100, "File", "an older file", order=1),
+    Block("p" * 100, "File", "a newer file", order=1),
+    Block("t" * 300, "Tried", "earlier attempts", order=2, is_history=True),
+    Block("answer now"),
+]
+WHOLE = len(joined(BLOCKS))
+SMALLEST = len(joined([block.left_out() if block.label else block for block in BLOCKS]))
+
+
+async def count(text):
+    return len(text)
+
+
+async def summary(text):
+    assert text == BLOCKS[4].body
+    return "all of it failed"
+
+
+async def no_summary(text):
+    return ""
+
+
+async def no_shorter(text):
+    return text + "!"
+
+
+@pytest.mark.parametrize(
+    ("room", "dropped", "summarised"),
+    [
+        (WHOLE, (), ()),
+        (WHOLE - 1, ("an older file",), ()),
+        (WHOLE - 60, ("an older file", "a newer file"), ()),
+        (WHOLE - 120, ("an older file", "a newer file"), ("earlier attempts",)),
+        (
+            WHOLE - 380,
+            ("an older file", "a newer file", "earlier attempts", "the newest output"),
+            (),
+        ),
+    ],
+)
+async def test_the_oldest_outputs_go_first_then_a_summary_is_made(room, dropped, summarised):
+    fitted = await fit(BLOCKS, count, room, summary)
+    assert (fitted.dropped, fitted.summarised) == (dropped, summarised)
+    assert fitted.n_prompt == len(fitted.text) <= room
+    for label in dropped:
+        assert f"[{label} left out: there is no room for it]" in fitted.text
+    assert ("[Summary] all of it failed" in fitted.text) == bool(summarised)
+    assert fitted.text.startswith("## Issue\nthe issue")
+    assert fitted.text.endswith("answer now")
+
+
+@pytest.mark.parametrize("summarise", [None, no_summary, no_shorter])
+async def test_k02_a_summary_that_fails_is_no_end_more_is_left_out_instead(summarise):
+    fitted = await fit(BLOCKS, count, WHOLE - 120, summarise)
+    assert fitted.dropped == ("an older file", "a newer file", "earlier attempts")
+    assert fitted.n_prompt <= WHOLE - 120
+
+
+async def test_a_prompt_of_which_too_much_must_stay_is_refused():
+    assert await fit(BLOCKS, count, SMALLEST, summary) is not None
+    assert await fit(BLOCKS, count, SMALLEST - 1, summary) is None
+
+
+async def test_a_prompt_that_fits_is_counted_once():
+    counted = []
+
+    async def counting(text):
+        counted.append(text)
+        return len(text)
+
+    fitted = await fit(BLOCKS, counting, WHOLE)
+    assert counted == [fitted.text]
+
+
+def test_a_coder_prompt_leaves_out_files_to_read_then_attempts_then_the_run():
+    run = RunResult("pytest", 1, False, "E  boom", 2, 1, ("test_a",))
+    context = CoderContext(
+        "It breaks.",
+        [ShownFile("a.py", "x = 1\n")],
+        (),
+        reading=[ShownFile("test_a.py", "assert x\n")],
+        run=run,
+        tried=[Tried("-x\n+y", "1 of 3 tests fail")],
+    )
+    blocks = coder_blocks(context, form("whole"), Limits())
+    assert joined(blocks) == coder_message(context, form("whole"), Limits())
+    labels = [(block.order, block.label) for block in blocks if block.label]
+    assert sorted(labels) == [
+        (1, "test_a.py, to read"),
+        (2, "earlier attempts"),
+        (3, "the test output"),
+    ]
+
+
+def test_k11_a_line_of_a_megabyte_is_cut_and_the_prompt_says_how_much():
+    context = CoderContext("It breaks.", (), (), reading=[ShownFile("a.js", "x" * 1_700_000)])
+    text = coder_message(context, form("whole"), Limits())
+    assert len(text) < MAX_LINE_CHARS + 2000
+    assert f"[… {1_700_000 - MAX_LINE_CHARS} characters left out …]" in text
+    assert "[… 999760 characters left out …]" in excerpt("x" * 1_000_000, 40)
+
+
+def test_k12_an_output_of_megabytes_keeps_head_and_tail_and_says_what_is_left_out():
+    text = excerpt("\n".join(f"line {n}" for n in range(200_000)), 40)
+    assert text.startswith("line 0\n")
+    assert text.endswith("line 199999")
+    assert "[199960 lines left out]" in text
