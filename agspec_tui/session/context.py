@@ -61,6 +61,8 @@ async def fit(
 ) -> Fitted | None:
     """Leave out as little as needed, so that a prompt takes no more than `room` tokens.
 
+    A summary is made only once it is known that there will be room for it.
+
     Args:
         blocks: the whole prompt.
         count: counts a text as the role will be asked.
@@ -73,31 +75,27 @@ async def fit(
     """
     shown = list(blocks)
     n_prompt = await count(joined(shown))
-    if n_prompt <= room:
-        return Fitted(joined(shown), n_prompt)
-    may_go = sorted(
-        (index for index, block in enumerate(shown) if block.label), key=lambda i: blocks[i].order
-    )
-    smallest = joined([block.left_out() if block.label else block for block in blocks])
-    if await count(smallest) > room:
-        return None
-    dropped: list[str] = []
-    summarised: list[str] = []
-    for index in may_go:
-        block = blocks[index]
-        summary = await _summary(block, summarise)
-        if summary:
-            shown[index] = replace(block, body=summary)
-            n_prompt = await count(joined(shown))
-            if n_prompt <= room:
-                summarised.append(block.label)
-                break
-        shown[index] = block.left_out()
-        dropped.append(block.label)
-        n_prompt = await count(joined(shown))
+    may_go = [index for index, block in enumerate(blocks) if block.label]
+    dropped: list[int] = []
+    for index in sorted(may_go, key=lambda index: blocks[index].order):
         if n_prompt <= room:
             break
-    return Fitted(joined(shown), n_prompt, tuple(dropped), tuple(summarised))
+        shown[index] = blocks[index].left_out()
+        dropped.append(index)
+        n_prompt = await count(joined(shown))
+    if n_prompt > room:
+        return None
+    fitted = Fitted(joined(shown), n_prompt, tuple(blocks[index].label for index in dropped))
+    for index in dropped:
+        summary = await _summary(blocks[index], summarise)
+        if not summary:
+            continue
+        shown[index] = replace(blocks[index], body=summary)
+        n_prompt = await count(joined(shown))
+        if n_prompt <= room:
+            rest = tuple(blocks[other].label for other in dropped if other != index)
+            return Fitted(joined(shown), n_prompt, rest, (blocks[index].label,))
+    return fitted
 
 
 async def _summary(block: Block, summarise: Summarise | None) -> str:

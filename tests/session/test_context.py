@@ -2,7 +2,13 @@
 
 import pytest
 
-from agspec_tui.events import ContextReported, GenerationFinished, TurnStarted
+from agspec_tui.events import (
+    ContextReported,
+    GenerationFinished,
+    ModelLoaded,
+    TurnFinished,
+    TurnStarted,
+)
 from agspec_tui.forms.choose import form
 from agspec_tui.session.context import Block, fit, joined
 from agspec_tui.session.handover import RunResult
@@ -16,6 +22,17 @@ from agspec_tui.session.prompts import (
     excerpt,
 )
 from agspec_tui.session.roles import Limits
+from tests.session.scripted import (
+    CALC,
+    FIXED,
+    make_repo,
+    of,
+    open_session,
+    plan,
+    run_task,
+    script,
+    whole,
+)
 
 BLOCKS = [
     Block("the issue", "Issue"),
@@ -55,8 +72,8 @@ async def no_shorter(text):
         (WHOLE - 120, ("an older file", "a newer file"), ("earlier attempts",)),
         (
             WHOLE - 380,
-            ("an older file", "a newer file", "earlier attempts", "the newest output"),
-            (),
+            ("an older file", "a newer file", "the newest output"),
+            ("earlier attempts",),
         ),
     ],
 )
@@ -127,3 +144,52 @@ def test_k12_an_output_of_megabytes_keeps_head_and_tail_and_says_what_is_left_ou
     assert text.startswith("line 0\n")
     assert text.endswith("line 199999")
     assert "[199960 lines left out]" in text
+
+
+def wrong(sign):
+    return whole("calc.py", CALC.replace("- number", f"{sign} number"))
+
+
+FAIL = "FAIL: total([1, 2]) is wrong"
+REPLIES = [plan("calc.py"), wrong("*"), FAIL, wrong("//"), FAIL]
+
+
+async def solve(tmp_path, replies, n_ctx):
+    session = open_session(make_repo(tmp_path / "repo"), script(tmp_path, *replies), n_ctx=n_ctx)
+    await session.start()
+    try:
+        return await run_task(session)
+    finally:
+        await session.close()
+
+
+def reported(events, role, turn):
+    return next(e for e in of(events, ContextReported) if (e.role, e.turn) == (role, turn))
+
+
+async def test_k01_k06_what_is_reported_before_a_reply_is_exactly_what_is_decoded(tmp_path):
+    events = await solve(tmp_path, [*REPLIES[:3], whole("calc.py", FIXED), "PASS"], 2700)
+    reports, replies = of(events, ContextReported), of(events, GenerationFinished)
+    assert [one.n_prompt for one in reports] == [one.n_prompt for one in replies]
+    assert all(one.n_prompt + one.n_reply <= one.n_ctx for one in reports)
+    assert {one.n_ctx for one in reports} == {one.n_ctx for one in of(events, ModelLoaded)}
+    assert reported(events, "coder", 1).dropped == ()
+    assert reported(events, "coder", 2).dropped == ("the test output",)
+    assert not any(one.stop_reason == "context" for one in replies)
+
+
+async def test_earlier_attempts_become_a_summary_that_the_model_makes(tmp_path):
+    replies = [*REPLIES, "Multiplying failed.", whole("calc.py", FIXED), "PASS"]
+    events = await solve(tmp_path, replies, 2600)
+    report = reported(events, "coder", 3)
+    assert report.dropped == ("tests/test_calc.py, to read", "the test output")
+    assert report.summarised == ("earlier attempts",)
+    forms = [one.form for one in of(events, TurnStarted) if one.turn == 3]
+    assert forms[:2] == ["summary", "udiff"]
+    assert [one.n_tokens for one in of(events, TurnFinished)][5] == len("Multiplying failed.") + 1
+
+
+async def test_k02_a_context_in_which_nothing_fits_is_refused_with_the_counts(tmp_path):
+    events = await solve(tmp_path, REPLIES, 1100)
+    assert events[-1].status == "failed"
+    assert "tokens of prompt, 1100 of context" in events[-1].summary
