@@ -2,12 +2,20 @@ import typing
 
 import pytest
 
-from agspec_tui.events import EngineFailed, Event, StepCommitted, TurnFinished
+from agspec_tui.events import (
+    CacheRestored,
+    ContextReported,
+    EngineFailed,
+    Event,
+    StepCommitted,
+    TurnFinished,
+)
 from agspec_tui.session.bus import Bus
 from agspec_tui.session.recorded import read_events
 from agspec_tui.tui.bridge import (
     Bridge,
     CommandGroup,
+    ContextGroup,
     EditGroup,
     EngineGroup,
     ReplyGroup,
@@ -55,7 +63,15 @@ def shown(events: list[Event]) -> tuple[UiState, ListView]:
 
 
 def test_every_event_belongs_to_exactly_one_group():
-    groups = (EngineGroup, ReplyGroup, TaskGroup, TurnGroup, EditGroup, CommandGroup)
+    groups = (
+        EngineGroup,
+        ContextGroup,
+        ReplyGroup,
+        TaskGroup,
+        TurnGroup,
+        EditGroup,
+        CommandGroup,
+    )
     members = [kind for group in groups for kind in typing.get_args(group)]
     assert len(members) == len(set(members))
     assert set(members) == set(typing.get_args(Event))
@@ -122,3 +138,24 @@ def test_an_event_that_cannot_be_shown_is_a_line_and_the_next_one_is_shown():
     bridge.pump()
     assert view.lines.count("RuntimeError: no room") == 2
     assert any("fixed" in text for text in view.lines)
+
+
+def test_the_log_says_how_full_the_context_is_and_what_was_left_out_of_it():
+    report = ContextReported(
+        role="coder",
+        n_prompt=1500,
+        n_reply=512,
+        n_ctx=2048,
+        dropped=("the test output",),
+        summarised=("earlier attempts",),
+    )
+    restored = CacheRestored(
+        request=-1, sequences=("coder",), n_tokens=900, notes=("planner: its file is damaged",)
+    )
+    _, view = shown([report, restored])
+    text = "\n".join(view.lines)
+    assert "context 1 500 + 512 of 2 048" in text
+    assert "! left out, to fit: the test output" in text
+    assert "! summarised, to fit: earlier attempts" in text
+    assert "took up 900 tokens" in text
+    assert "not taken up: planner: its file is damaged" in text
