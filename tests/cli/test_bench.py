@@ -21,7 +21,7 @@ def one_prompt(tmp_path):
     prompts = tmp_path / "prompts.toml"
     prompts.write_text(
         '[[prompt]]\nkind = "whole-file"\npath = "double.py"\nfile = "double.py.txt"\n'
-        'change = "Rename x to y."\n'
+        'change = "Rename x to y."\nmax_tokens = 100\n'
     )
     return prompts
 
