@@ -3,6 +3,9 @@
 import pytest
 
 from agspec_tui.commands import ConfigureDrafting, Generate, LoadModel, Message
+from agspec_tui.engine.cache import KvCache
+from agspec_tui.engine.llama import LlamaBackend
+from agspec_tui.errors import EngineError
 from agspec_tui.events import PrefillProgressed
 
 RULES = Message("system", "You answer with one word. Here is the list that you look it up in.")
@@ -73,3 +76,29 @@ async def test_roles_and_candidates_read_what_their_prompts_share_once(engine):
         assert finished.broken_by == ""
     alone = await client.generate(ask(4, "planner", Message("user", "Another list?")))
     assert alone.broken_by == "planner: user message 2"
+
+
+def test_cells_are_counted_as_the_context_itself_counts_them(smollm2):
+    backend = LlamaBackend(LoadModel(path=str(smollm2), name="smollm2", n_ctx=256, n_threads=2))
+    cache = KvCache(backend, 4)
+
+    def read(name, request, ids):
+        sequence = cache.place(name, request, ids).sequence
+        start = len(sequence.tokens)
+        backend.decode(ids[start:], start, sequence.slot, 0)
+        sequence.tokens += ids[start:]
+        cache.release(sequence)
+        return sequence
+
+    shared = list(range(100, 180))
+    planner = read("planner", 1, [*shared, *range(200, 220)])
+    read("coder", 2, [*shared, *range(300, 340)])
+    read("executor", 3, [*shared[:40], *range(400, 410)])
+    cache.trim(planner, 60)
+    assert cache.n_used == 80 + 40 + 10
+    n_free = backend.n_ctx - cache.n_used
+    backend.decode([7] * n_free, 0, 3, 0)
+    assert backend.trim(3, 0)
+    with pytest.raises(EngineError, match="the context is full"):
+        backend.decode([7] * (n_free + 1), 0, 3, 0)
+    backend.close()
