@@ -53,6 +53,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     keep_counts: bool = True
     """Keep counts of accepted drafts for each model, so that later sessions start from them. They
     hold no text."""
+    keep_prefix: bool = False
+    """Keep what the model has read of your text in your data folder, so that the next session over
+    the same repository need not read it again."""
     scale: float = 4.0
     """Draft length of the policy `scaled` over the match length."""
     log_alpha: bool = False
@@ -133,6 +136,11 @@ def calibration_dir() -> Path:
 def recordings_dir() -> Path:
     """Where sessions are recorded if `record` is on. Not created here."""
     return Path(platformdirs.user_data_dir("agspec-tui")) / "recordings"
+
+
+def prefixes_dir() -> Path:
+    """Where the cache of a session is kept if `keep_prefix` is on. Not created here."""
+    return Path(platformdirs.user_data_dir("agspec-tui")) / "prefixes"
 
 
 def logs_dir() -> Path:

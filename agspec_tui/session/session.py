@@ -42,6 +42,7 @@ from agspec_tui.session.corpus_feed import CorpusFeed, digest
 from agspec_tui.session.draft_counts import DraftCounts, start_or_complain
 from agspec_tui.session.egress import EgressMeter
 from agspec_tui.session.interrupt import Interrupted, InterruptSwitch
+from agspec_tui.session.kept_prefix import KeptPrefix
 from agspec_tui.session.loading import plan_drafting, plan_load
 from agspec_tui.session.repo import check_repo
 from agspec_tui.session.roles import Team, load_team
@@ -98,6 +99,7 @@ class Session:
         self._counts: DraftCounts | None = None
         self._feed: CorpusFeed | None = None
         self._watcher: Watcher | None = None
+        self._prefix: KeptPrefix | None = None
 
     # ── life ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -137,6 +139,10 @@ class Session:
                 )
             )
         await self._prepare_lengths(load, loaded, drafting)
+        self._prefix = KeptPrefix(
+            self._client, self._publish, config=self._config, load=load, repo=self._repo
+        )
+        await self._prefix.take_up()
         self._team = team
         self._speaker = Speaker(self._client, self._publish, self._interrupts, loaded.n_ctx)
 
@@ -202,6 +208,8 @@ class Session:
         try:
             if self._watcher is not None:
                 await self._watcher.stop()
+            if self._prefix is not None:
+                await self._prefix.keep()
         finally:
             await self._client.close()
             self._keep_counts()
