@@ -201,6 +201,10 @@ class Generate(_Command, frozen=True, kw_only=True):
     """GBNF that constrains the reply; empty for none."""
     sampling: Sampling = Sampling()
     """How tokens are chosen."""
+    batch: int = 1
+    """Replies that are going to be decoded at once, this one included. Where logits depend on the
+    number of tokens in a pass, it tells which passes this reply is decoded in from its beginning
+    to its end, however many of the others are left."""
     drafting: bool = True
     """False decodes plainly whatever drafter is configured."""
     said: tuple[int, ...] = ()

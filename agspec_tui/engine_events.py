@@ -125,6 +125,8 @@ class StepCommitted(EventRoot, frozen=True, kw_only=True):
     """Time of match and draft, in microseconds."""
     n_context: int
     """Tokens of this sequence in the cache after this step."""
+    n_beside: int = 0
+    """Other sequences that took a step in the same target pass."""
     loop_us: float = 0.0
     """Time between the end of the previous target pass and the begin of this one: committing,
     learning, events, match and draft; in microseconds, 0 at a generation's first step."""

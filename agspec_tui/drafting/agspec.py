@@ -51,6 +51,10 @@ class SessionStore(Protocol):
 class StaticCorpus(Protocol):
     """A corpus that was built before serving, and the decoding context's match in it."""
 
+    def beside(self) -> "StaticCorpus":
+        """The same corpus for another context."""
+        ...
+
     def begin(self, ids: Sequence[int]) -> None:
         """The decoding context begins with these tokens."""
         ...
@@ -191,6 +195,13 @@ class Agspec:
 
     def observe(self, n_drafted: int, n_accepted: int) -> None:
         """Lengths are the policy's matter; the corpora learn from what is fed."""
+
+    def beside(self) -> "Agspec":
+        """One with a session corpus of its own, on the same workspace and global corpora."""
+        static = self._static.beside() if self._static is not None else None
+        other = Agspec(self.name, self._make_session, static)
+        other._workspace = self._workspace.beside()
+        return other
 
     def index(self, path: str, views: Views) -> int:
         """Put a file's views into the workspace corpus; returns the corpus' tokens.

@@ -67,6 +67,10 @@ class Chain:
         """Report to the one that drafted last."""
         self._last.observe(n_drafted, n_accepted)
 
+    def beside(self) -> Drafter:
+        """The first one's alone: a model that drafts keeps up with one context at a time."""
+        return self._first.beside()
+
     def index(self, path: str, views: Views) -> int:
         """Index with both; returns the first one's tokens."""
         self._second.index(path, views)

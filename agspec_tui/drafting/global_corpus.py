@@ -23,6 +23,10 @@ class GlobalCorpus:
         """The open file."""
         self._cursor = ArrayCursor(file.array)
 
+    def beside(self) -> "GlobalCorpus":
+        """The same file for another context."""
+        return GlobalCorpus(self.file)
+
     def begin(self, ids: Sequence[int]) -> None:
         """The decoding context begins with these tokens: the last piece of a prompt."""
         self._cursor.reset()

@@ -28,6 +28,10 @@ class Plain:
     def observe(self, n_drafted: int, n_accepted: int) -> None:
         """Nothing is learned."""
 
+    def beside(self) -> "Plain":
+        """Itself: it holds nothing."""
+        return self
+
     def index(self, path: str, views: Views) -> int:
         """Nothing is indexed; the corpus has 0 tokens."""
         return 0

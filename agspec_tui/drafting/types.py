@@ -101,6 +101,14 @@ class Drafter(Protocol):
         """
         ...
 
+    def beside(self) -> "Drafter":
+        """Another one for a context that is decoded at the same time, with nothing in it.
+
+        It shares what is not of one context: workspace and global corpora, read by the decoding
+        thread alone.
+        """
+        ...
+
     def index(self, path: str, views: Views) -> int:
         """Put a file's views into the workspace corpus; returns the corpus' tokens.
 

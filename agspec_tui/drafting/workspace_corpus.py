@@ -3,6 +3,7 @@
 import threading
 from array import array
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 
@@ -39,6 +40,14 @@ class WorkspaceCorpus:
         self._cursor = Cursor(self._text)
         self._context = array("i")
         self._read_version = -1
+
+    def beside(self) -> "WorkspaceCorpus":
+        """The same files for another decoding context of the decoding thread."""
+        other = copy(self)
+        other._cursor = Cursor(self._text)
+        other._context = array("i")
+        other._read_version = -1
+        return other
 
     def index(self, path: str, views: Views) -> int:
         """Put a file's views in, in place of its older ones; the same views change nothing.

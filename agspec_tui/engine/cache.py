@@ -18,7 +18,7 @@ from agspec_tui.drafting.types import Piece
 from agspec_tui.engine.cells import SharedCells
 from agspec_tui.engine.prompt import piece_at
 from agspec_tui.engine.sequence import Sequence, SequenceTable, n_common
-from agspec_tui.engine.types import Backend
+from agspec_tui.engine.types import Backend, Part
 from agspec_tui.errors import EngineError
 
 _MIN_REPLY = 64
@@ -160,6 +160,19 @@ class KvCache:
                 missing = n_tokens - self.n_free
         return missing <= 0
 
+    def put_off(self, sequence: Sequence) -> None:
+        """Give the cells of a busy sequence away; it goes on once `resume` finds room for it."""
+        self.trim(sequence, 0)
+        sequence.prompt = []
+        sequence.source = None
+
+    def resume(self, sequence: Sequence, transcript: list[int]) -> bool:
+        """Let a sequence that was put off read its transcript again; False if there is no room."""
+        if not self._fits(len(transcript)):
+            return False
+        sequence.prompt = transcript
+        return self.make_room(0)
+
     def release(self, sequence: Sequence) -> None:
         """The generation ended: keep the committed tokens, and give way when asked to."""
         sequence.end()
@@ -220,7 +233,7 @@ class KvCache:
         self._empty(sequence)
         for start in range(0, n_keep, self._backend.n_batch):
             part = keep[start : start + self._backend.n_batch]
-            self._backend.decode(part, start, sequence.slot, 0)
+            self._backend.decode([Part(part, start, sequence.slot, 0)])
             sequence.tokens += part
 
     def clear(self) -> None:

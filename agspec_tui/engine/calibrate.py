@@ -15,7 +15,7 @@ from itertools import pairwise
 from statistics import median_low
 
 from agspec_tui.commands import Calibrate
-from agspec_tui.engine.types import Backend, Cancelled
+from agspec_tui.engine.types import Backend, Cancelled, Part
 from agspec_tui.errors import EngineError
 from agspec_tui.events import Calibrated
 from agspec_tui.policy.cost import Cost
@@ -140,7 +140,7 @@ def _read(backend: Backend, ids: Sequence[int], late: Callable[[], bool]) -> int
     depth = 0
     while depth < len(ids) and not late():
         part = ids[depth : depth + _CHUNK]
-        backend.decode(part, depth, 0, 0)
+        backend.decode([Part(part, depth, 0, 0)])
         depth += len(part)
     return depth
 

@@ -8,13 +8,12 @@ corpus up to date meanwhile. When the socket closes, the process ends.
 
 import contextlib
 import os
-import queue
 import socket
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from agspec_tui.commands import (
@@ -38,23 +37,23 @@ from agspec_tui.drafting.choose import require_drafter
 from agspec_tui.engine import lifeline, wire
 from agspec_tui.engine.calibrate import measure
 from agspec_tui.engine.choose_drafter import DrafterMaker, reconfigure
+from agspec_tui.engine.command_queue import CommandQueue
 from agspec_tui.engine.context_commands import ContextCommands
-from agspec_tui.engine.indexing import Hold, IndexingThread
+from agspec_tui.engine.event_writer import EventWriter
+from agspec_tui.engine.indexed_files import IndexedFiles
+from agspec_tui.engine.indexing import IndexingThread
 from agspec_tui.engine.loop import Decoder
 from agspec_tui.engine.memory_limit import limit_memory
 from agspec_tui.engine.pulse import Pulse
 from agspec_tui.engine.recording import (
     RecordedCacheDrop,
-    RecordedDocument,
-    RecordedForget,
     RecordedLine,
     RecordedReset,
     RecordedSettings,
     Recorder,
 )
 from agspec_tui.engine.scripted import SCHEME, ScriptedBackend
-from agspec_tui.engine.types import Backend, Cancelled, Ids
-from agspec_tui.engine_events import Pong
+from agspec_tui.engine.types import Backend, Cancelled
 from agspec_tui.errors import AgspecError, EngineError
 from agspec_tui.events import (
     DocumentIndexed,
@@ -74,14 +73,13 @@ class EngineProcess:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._commands: queue.SimpleQueue[tuple[EngineCommand, Hold | None] | None]
-        self._commands = queue.SimpleQueue()
+        self._commands = CommandQueue()
         self._indexing = IndexingThread(self._serve)
-        self._events: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._pulse = Pulse()
+        self._events = EventWriter(connection, self._pulse)
         self._cancelled: set[int] = set()
         self._has_ended = threading.Event()
-        self._running = 0
+        self._running: set[int] = set()
         self._backend: Backend | None = None
         self._context: ContextCommands | None = None
         self._decoder: Decoder | None = None
@@ -93,18 +91,51 @@ class EngineProcess:
     def run(self) -> None:
         """Serve until `Shutdown` or the end of the stream."""
         threading.Thread(target=self._read, name="reader", daemon=True).start()
-        writer = threading.Thread(target=self._write, name="writer", daemon=True)
-        writer.start()
+        self._events.start()
         self._indexing.start()
-        while (queued := self._commands.get()) is not None:
-            command, hold = queued
-            if isinstance(command, Shutdown):
-                break
-            with hold or contextlib.nullcontext():
-                self._serve(command)
-        self._events.put(None)
-        writer.join(timeout=1.0)
+        while self._goes_on():
+            self._step()
+        self._events.close()
         self._has_ended.set()
+
+    def _goes_on(self) -> bool:
+        """Carry out the commands whose turn it is; False once the process is to end.
+
+        Replies are begun as soon as there is a sequence for them. Every other command waits until
+        none is under way, and what was sent after it waits behind it.
+        """
+        while (queued := self._commands.front(wait=not self._is_decoding)) is not None:
+            command, hold = queued
+            if not isinstance(command, Generate) and self._is_decoding:
+                break
+            if isinstance(command, Shutdown):
+                return False
+            with hold or contextlib.nullcontext():
+                if not self._serve(command):
+                    break
+            self._commands.pop()
+        return True
+
+    @property
+    def _is_decoding(self) -> bool:
+        return self._decoder is not None and bool(self._decoder.active)
+
+    def _step(self) -> None:
+        """One pass of the target, if a reply is under way. Nothing gets past this boundary."""
+        decoder = self._decoder
+        if decoder is None or not decoder.active:
+            return
+        try:
+            over = decoder.step(self._is_cancelled)
+        except MemoryError as error:
+            lifeline.end_by(error)
+        except Exception as error:
+            over = decoder.fail(_internal(error))
+        for one in over:
+            self._running.discard(one.request)
+            self._cancelled.discard(one.request)
+            if one.failure is not None:
+                self._refuse(one.command, one.failure)
 
     # ── threads ──────────────────────────────────────────────────────────────────────────────────
 
@@ -120,10 +151,10 @@ class EngineProcess:
         except wire.OutOfStep:
             code = lifeline.OUT_OF_STEP
         # The other side is gone: stop a decode that is under way, then the main loop.
-        self._cancelled.add(self._running)
+        self._cancelled |= self._running
         if self._backend is not None:
             self._backend.abort(on=True)
-        self._commands.put(None)
+        self._commands.put(Shutdown())
         if code or not self._has_ended.wait(_END_S):
             os._exit(code)  # in the midst of a load, perhaps: nobody is left to tell
 
@@ -131,58 +162,55 @@ class EngineProcess:
         try:
             command = wire.decode_command(body)
         except wire.Malformed as error:
-            self._emit(RequestRefused(request=0, message=f"unknown command: {error}", hint=""))
+            self._events.put(
+                RequestRefused(request=0, message=f"unknown command: {error}", hint="")
+            )
             return
         match command:
             case Cancel():
                 self._cancelled.add(command.request)
-                if self._backend is not None and command.request == self._running:
+                if self._backend is not None and command.request in self._running:
                     self._backend.abort(on=True)
             case IndexDocument() | ForgetDocument():
                 self._indexing.put(command)
             case Ping():
-                self._emit(self._pulse.pong(command.number))
+                self._events.put(self._pulse.pong(command.number))
             case CountTokens():  # at once: whoever plans a prompt waits for it
                 self._serve(command)
             case Generate() | Shutdown():
-                self._commands.put((command, None))
+                self._commands.put(command)
             case _:
-                self._commands.put((command, self._indexing.hold()))
-
-    def _write(self) -> None:
-        with contextlib.suppress(OSError):
-            while (body := self._events.get()) is not None:
-                self._connection.sendall(body)
-
-    def _emit(self, event: EngineEvent | Pong) -> None:
-        if not isinstance(event, Pong):
-            self._pulse.beat()
-        self._events.put(wire.frame(event))
+                self._commands.put(command, self._indexing.hold())
 
     def _emit_step(self, event: EngineEvent) -> None:
         """An event of the decode loop."""
         if self._recorder is not None:
             self._recorder.take(event)
-        self._emit(event)
+        self._events.put(event)
 
     def _complain(self, message: str) -> None:
-        self._emit(RequestRefused(request=0, message=message, hint="free some space"))
+        self._events.put(RequestRefused(request=0, message=message, hint="free some space"))
 
     # ── commands ─────────────────────────────────────────────────────────────────────────────────
 
-    def _serve(self, command: EngineCommand) -> None:
-        """Carry out one command. This is the engine process boundary: nothing gets past it."""
+    def _serve(self, command: EngineCommand) -> bool:
+        """Carry out one command. This is the engine process boundary: nothing gets past it.
+
+        Returns:
+            False for a reply that must wait until another one has ended.
+        """
         self._pulse.beat()
         try:
+            if isinstance(command, Generate):
+                return self._generate(command)
             self._dispatch(command)
         except MemoryError as error:
             lifeline.end_by(error)  # what else it left half done cannot be known
         except AgspecError as error:
             self._refuse(command, error)
         except Exception as error:
-            traceback.print_exc()
-            message = f"internal error in the engine: {type(error).__name__}: {error}"
-            self._refuse(command, AgspecError(message, "see the engine's log"))
+            self._refuse(command, _internal(error))
+        return True
 
     def _refuse(self, command: EngineCommand, error: AgspecError) -> None:
         """Answer a command that could not be carried out, in the form its sender waits for."""
@@ -191,18 +219,20 @@ class EngineProcess:
                 failed = EngineFailed(
                     message=error.message, hint=error.hint, log_path="", restarting=False
                 )
-                self._emit(failed)
+                self._events.put(failed)
             case IndexDocument():
                 skipped = DocumentIndexed(
                     path=command.path, n_tokens=0, n_corpus_tokens=0, skipped=error.message
                 )
-                self._emit(skipped)
+                self._events.put(skipped)
             case _:
                 if isinstance(command, ConfigureDrafting):
                     # Nobody waits for an answer; the next reply must not come by older settings.
                     self._refused = error
                 request = command.request if isinstance(command, ANSWERED) else 0
-                self._emit(RequestRefused(request=request, message=error.message, hint=error.hint))
+                self._events.put(
+                    RequestRefused(request=request, message=error.message, hint=error.hint)
+                )
 
     def _dispatch(self, command: EngineCommand) -> None:
         match command:
@@ -210,12 +240,8 @@ class EngineProcess:
                 self._load(command)
             case ConfigureDrafting():
                 self._configure(command)
-            case Generate():
-                self._generate(command)
-            case IndexDocument():
+            case IndexDocument() | ForgetDocument():
                 self._index(command)
-            case ForgetDocument():
-                self._forget(command.path)
             case ResetSession():
                 self._ready()[1].reset(keep_cache=command.keep_cache)
                 self._record(RecordedReset(keep_cache=command.keep_cache))
@@ -224,9 +250,9 @@ class EngineProcess:
             case CountTokens() | SaveCache() | RestoreCache():
                 if self._context is None:
                     raise EngineError("no model is loaded", "load one first")
-                self._emit(self._context.answer(command))
-            case Cancel() | Ping() | Shutdown():
-                """Taken off the wire by the reader, and by `run`."""
+                self._events.put(self._context.answer(command))
+            case Generate() | Cancel() | Ping() | Shutdown():
+                """Taken off the wire by the reader, or served by `_goes_on`."""
 
     def _load(self, command: LoadModel) -> None:
         started = time.perf_counter()
@@ -251,7 +277,7 @@ class EngineProcess:
         )
         decoder = self._decoder
         self._context = ContextCommands(command, backend, decoder.prompts, decoder.cache)
-        self._emit(
+        self._events.put(
             ModelLoaded(
                 model=command.name,
                 device=backend.device,
@@ -278,23 +304,24 @@ class EngineProcess:
         self._record(RecordedSettings(settings=command))
         self._settings = command
 
-    def _generate(self, command: Generate) -> None:
+    def _generate(self, command: Generate) -> bool:
+        """Begin a reply; False if there is no room for it yet."""
         _, decoder = self._ready()
         if self._refused is not None:
             raise self._refused
+        if self._recorder is not None:
+            self._generate_recorded(command, decoder, self._recorder)
+            return True
+        if decoder.begin(command) is None:
+            return False
+        self._running.add(command.request)
+        return True
+
+    def _generate_recorded(self, command: Generate, decoder: Decoder, recorder: Recorder) -> None:
+        """A reply that is recorded is decoded alone."""
         pieces = decoder.pieces(command)
-        recorder = self._recorder
         with self._cancellable(command.request) as cancelled:
-            if recorder is None:
-                decoder.generate(command, cancelled, pieces)
-                return
-            with recorder.gate.generating():
-                recorder.asked(command, pieces)
-                try:
-                    decoder.generate(command, cancelled, pieces)
-                except AgspecError as error:
-                    recorder.refused(command.request, error.message)
-                    raise
+            recorder.record(command, pieces, lambda: decoder.generate(command, cancelled, pieces))
 
     def _calibrate(self, command: Calibrate) -> None:
         backend, decoder = self._ready()
@@ -302,7 +329,7 @@ class EngineProcess:
         self._record(RecordedCacheDrop())
         try:
             with self._cancellable(command.request) as cancelled:
-                self._emit(measure(backend, command, cancelled))
+                self._events.put(measure(backend, command, cancelled))
         except Cancelled:
             raise EngineError("the measuring was cancelled") from None
 
@@ -310,12 +337,12 @@ class EngineProcess:
     def _cancellable(self, request: int) -> Iterator[Callable[[], bool]]:
         """While the target works for a request; gives what says whether it was cancelled."""
         backend, _ = self._ready()
-        self._running = request
+        self._running.add(request)
         backend.abort(on=False)
         try:
             yield lambda: self._is_cancelled(request)
         finally:
-            self._running = 0
+            self._running.discard(request)
             self._cancelled.discard(request)
 
     def _is_cancelled(self, request: int) -> bool:
@@ -323,43 +350,29 @@ class EngineProcess:
         self._pulse.beat()
         return request in self._cancelled
 
-    def _index(self, command: IndexDocument) -> None:
+    def _index(self, command: IndexDocument | ForgetDocument) -> None:
         backend, decoder = self._ready()
-        views = [(view.name, backend.tokenize(view.text, special=False)) for view in command.views]
-        with self._recorder.gate.change() if self._recorder else contextlib.nullcontext():
-            self._record_document(command.path, views)
-            n_corpus = decoder.drafter.index(command.path, views)
-        ids = (ids for _, ids in views)
-        decoder.lines.add(command.path, list(zip(command.views, ids, strict=True)))
-        self._emit(
-            DocumentIndexed(
-                path=command.path,
-                n_tokens=sum(len(ids) for _, ids in views),
-                n_corpus_tokens=n_corpus,
-                skipped="",
-            )
-        )
-
-    def _forget(self, path: str) -> None:
-        _, decoder = self._ready()
-        with self._recorder.gate.change() if self._recorder else contextlib.nullcontext():
-            self._record(RecordedForget(path=path))
-            decoder.drafter.forget(path)
-        decoder.lines.forget(path)
+        files = IndexedFiles(backend, decoder, self._recorder)
+        if isinstance(command, ForgetDocument):
+            files.forget(command.path)
+        else:
+            self._events.put(files.index(command))
 
     def _record(self, line: RecordedLine) -> None:
         if self._recorder is not None:
             self._recorder.write(line)
 
-    def _record_document(self, path: str, views: Sequence[tuple[str, Ids]]) -> None:
-        if self._recorder is not None:
-            listed = tuple((name, tuple(ids.tolist())) for name, ids in views)
-            self._recorder.write(RecordedDocument(path=path, views=listed))
-
     def _ready(self) -> tuple[Backend, Decoder]:
         if self._backend is None or self._decoder is None:
             raise EngineError("no model is loaded", "load one first")
         return self._backend, self._decoder
+
+
+def _internal(error: Exception) -> AgspecError:
+    """What is said of an error that should not have happened; call it while it is handled."""
+    traceback.print_exc()
+    message = f"internal error in the engine: {type(error).__name__}: {error}"
+    return AgspecError(message, "see the engine's log")
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from agspec_tui.commands import Sampling
 from agspec_tui.engine.recording import RecordedTarget
-from agspec_tui.engine.types import Cancelled, Chooser, Ids, Logits, Tokenizer
+from agspec_tui.engine.types import Cancelled, Chooser, Ids, Logits, Part, Tokenizer
 from agspec_tui.errors import EngineError
 
 
@@ -34,6 +34,8 @@ class ForcedBackend:
         self.n_batch = recorded.n_batch
         self.n_vocab = recorded.n_vocab
         self.n_exact = recorded.n_exact
+        self.n_wide = 1  # recorded replies were decoded one at a time
+        self.pad_slot = recorded.n_seq_max
         self.n_threads = 1
         self.memory, self.no_rollback = "recording", ""
         self.device = "recording"
@@ -91,25 +93,29 @@ class ForcedBackend:
         """None: recorded prompts are token ids already."""
         return [""] * (len(roles) + 1)
 
-    def decode(self, ids: Sequence[int], pos: int, slot: int, n_logits: int) -> Logits:
+    def decode(self, parts: Sequence[Part]) -> Logits:
         """Note the tokens; rows are empty, since the chooser does not read them.
 
         Raises:
             Cancelled: the recording ends here.
             EngineError: the recorded target failed here, or tokens are not at a sequence's end.
         """
-        n_cached = self._n_cached.get(slot, 0)
-        if pos != n_cached:
-            raise EngineError(f"position {pos} is not the end of the cache, {n_cached}")
+        for part in parts:
+            self._note(part)
+        return np.empty((sum(part.n_logits for part in parts), 0), dtype=np.float32)
+
+    def _note(self, part: Part) -> None:
+        n_cached = self._n_cached.get(part.slot, 0)
+        if part.pos != n_cached:
+            raise EngineError(f"position {part.pos} is not the end of the cache, {n_cached}")
         most = self._most_cached
-        if n_logits == 0 and most is not None and pos + len(ids) > most:
+        if part.n_logits == 0 and most is not None and part.pos + len(part.ids) > most:
             raise Cancelled
-        if n_logits and self.is_done:
+        if part.n_logits and self.is_done:
             if self._fault:
                 raise EngineError(self._fault)
             raise Cancelled
-        self._n_cached[slot] = pos + len(ids)
-        return np.empty((n_logits, 0), dtype=np.float32)
+        self._n_cached[part.slot] = part.pos + len(part.ids)
 
     def verify(self, logits: Logits, draft: Sequence[int]) -> tuple[int, int]:
         """How far the draft is what was chosen, and the choice behind it; see `Chooser.verify`.

@@ -47,7 +47,7 @@ class Hold:
 class IndexingThread:
     """Serves `IndexDocument` and `ForgetDocument` in their order, beside the decode loop."""
 
-    def __init__(self, serve: Callable[[IndexDocument | ForgetDocument], None]) -> None:
+    def __init__(self, serve: Callable[[IndexDocument | ForgetDocument], object]) -> None:
         """Hand each command to `serve`, which must not raise."""
         self._serve = serve
         self._queue: queue.SimpleQueue[IndexDocument | ForgetDocument | Hold] = queue.SimpleQueue()

@@ -13,17 +13,17 @@ from pathlib import Path
 import llama_cpp
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from agspec_tui.commands import LoadModel, Sampling
 from agspec_tui.engine import llama_state
 from agspec_tui.engine.chat_template import render_chatml, split_scaffold
+from agspec_tui.engine.llama_batch import PassArrays
 from agspec_tui.engine.llama_context import load_model, log_warnings, make_context, place
 from agspec_tui.engine.llama_rollback import Rollback
 from agspec_tui.engine.llama_sampler import make_chooser
 from agspec_tui.engine.llama_tokenizer import LlamaTokenizer
-from agspec_tui.engine.probe import probe_exact, probe_rollback
-from agspec_tui.engine.types import Cancelled, Chooser, Logits
+from agspec_tui.engine.probe import Exactness, probe_exact, probe_rollback
+from agspec_tui.engine.types import Cancelled, Chooser, Logits, Part
 from agspec_tui.engine.verify import CancelFlag
 from agspec_tui.errors import EngineError
 
@@ -69,14 +69,11 @@ class LlamaBackend(LlamaTokenizer):
         self.n_batch = load.n_batch
         template = llama_cpp.llama_model_chat_template(self._model, None)
         self._template: bytes = template or b"chatml"
-        self._batch = llama_cpp.llama_batch_init(load.n_batch, 0, 1)
-        self._tokens = _view(self._batch.token, load.n_batch)
-        self._positions = _view(self._batch.pos, load.n_batch)
-        self._flags = _view(self._batch.logits, load.n_batch)
-        _view(self._batch.n_seq_id, load.n_batch)[:] = 1
-        self._slot = -1
+        self.pad_slot = load.n_seq_max  # one more than anybody asked for
+        self._arrays = PassArrays(load.n_batch)
         self.memory = self._rollback.kind
-        self.n_exact = 0 if beside or not self._on_cpu else probe_exact(self)
+        found = Exactness(0, 0) if beside or not self._on_cpu else probe_exact(self)
+        self.n_exact, self.n_wide = found.n_exact, found.n_wide
         self.no_rollback = "" if beside else probe_rollback(self)
         self.n_rollback = 0 if self.no_rollback else self._rollback.n_snapshots or self.n_ctx
 
@@ -96,30 +93,25 @@ class LlamaBackend(LlamaTokenizer):
             return render_chatml(messages)
         return buffer.raw[:n].decode("utf-8")
 
-    def decode(self, ids: Sequence[int], pos: int, slot: int, n_logits: int) -> Logits:
+    def decode(self, parts: Sequence[Part]) -> Logits:
         """Run the target; see `Backend.decode`."""
-        n = len(ids)
-        self._rollback.passing(ids, pos, slot, n_logits)
-        if slot != self._slot:
-            for index in range(self.n_batch):
-                self._batch.seq_id[index][0] = slot
-            self._slot = slot
-        self._batch.n_tokens = n
-        self._tokens[:n] = ids
-        self._positions[:n] = np.arange(pos, pos + n)
-        self._flags[:n] = 0
-        self._flags[n - n_logits : n] = 1
+        self._arrays.clear()
+        n_rows = 0
+        for part in parts:
+            self._rollback.passing(part.ids, part.pos, part.slot, part.n_logits)
+            self._arrays.add(part)
+            n_rows += part.n_logits
         self._run()
-        if n_logits == 0:
+        if n_rows == 0:
             return np.empty((0, self.n_vocab), dtype=np.float32)
         rows = llama_cpp.llama_get_logits(self._context)
-        return np.ctypeslib.as_array(rows, shape=(n_logits, self.n_vocab))
+        return np.ctypeslib.as_array(rows, shape=(n_rows, self.n_vocab))
 
     def _read(self, ids: Sequence[int], pos: int, slot: int) -> None:
-        self.decode(ids, pos, slot, 0)
+        self.decode([Part(ids, pos, slot, 0)])
 
     def _run(self) -> None:
-        result = llama_cpp.llama_decode(self._context, self._batch)
+        result = llama_cpp.llama_decode(self._context, self._arrays.batch)
         self._rollback.passed(failed=result != 0)
         if result == 0:
             return
@@ -131,16 +123,10 @@ class LlamaBackend(LlamaTokenizer):
 
     def time_pass(self, ids: Sequence[int], pos: int, slots: Sequence[int]) -> float:
         """Seconds of one pass over several sequences; see `Backend.time_pass`."""
-        n = len(ids) * len(slots)
+        self._arrays.clear()
         for slot in slots:
             self._rollback.passing(ids, pos, slot, len(ids), whole=True)
-        self._batch.n_tokens = n
-        self._tokens[:n] = np.tile(ids, len(slots))
-        self._positions[:n] = np.tile(np.arange(pos, pos + len(ids)), len(slots))
-        self._flags[:n] = 1
-        for index in range(n):
-            self._batch.seq_id[index][0] = slots[index // len(ids)]
-        self._slot = -1
+            self._arrays.add(Part(ids, pos, slot, len(ids)))
         # On a CPU, processor time: beside other programs a pass takes two or three times as long,
         # a single one more so than a large one, but its threads work no longer than ever.
         clock = time.process_time if self._on_cpu else time.perf_counter
@@ -180,12 +166,6 @@ class LlamaBackend(LlamaTokenizer):
             self._flag.clear()
 
     def close(self) -> None:
-        """Free batch, context and model."""
-        llama_cpp.llama_batch_free(self._batch)
+        """Free context and model."""
         llama_cpp.llama_free(self._context)
         llama_cpp.llama_model_free(self._model)
-
-
-def _view(pointer: object, n: int) -> npt.NDArray[np.generic]:
-    """The first `n` elements behind a ctypes pointer, without a copy."""
-    return np.ctypeslib.as_array(pointer, shape=(n,))

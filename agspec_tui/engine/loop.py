@@ -1,11 +1,12 @@
-"""The decode loop: draft, verify, roll back, commit, learn.
+"""The decode loop: draft, verify, roll back, commit, learn; for all generations that are under way.
 
     newest token x₀, not yet in the cache; match m in the corpora; K by the policy
-    decode  [x₀ x₁ … x_D]   one target pass, D + 1 logit rows
+    decode  [x₀ x₁ … x_D]   one target pass, D + 1 logit rows, for each sequence
     verify   ✓  ✓  …  ✗     A accepted, then the target's own choice: the bonus token
     trim the cache to x₀ … x_A; commit x₁ … x_A and the bonus, which is the next x₀
 
-Between steps the cache holds exactly the committed tokens but the newest one.
+Between steps the cache holds exactly the committed tokens but the newest one, or, as long as a
+prompt is being read, a beginning of them.
 """
 
 import time
@@ -13,22 +14,27 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from agspec_tui.commands import Generate
-from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Drafter, Match, Piece
+from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Drafter, Piece
 from agspec_tui.engine.cache import KvCache
 from agspec_tui.engine.evidence import evidence_of
 from agspec_tui.engine.forced_chooser import forced_or, most_tokens
+from agspec_tui.engine.generation import Generation, Proposal
+from agspec_tui.engine.lanes import Lanes
 from agspec_tui.engine.loop_guard import guard_of
+from agspec_tui.engine.passes import Pass, Turns, parts_of
 from agspec_tui.engine.prompt import PromptBuilder
 from agspec_tui.engine.reply import Reply
-from agspec_tui.engine.sequence import Sequence
 from agspec_tui.engine.source_lines import SourceLines
-from agspec_tui.engine.types import Backend, Cancelled, Chooser, NoWatch, Watch
-from agspec_tui.errors import EngineError
-from agspec_tui.events import EngineEvent, GenerationFinished, PrefillProgressed, StepCommitted
-from agspec_tui.policy.types import Budget, Outcome, Policy
+from agspec_tui.engine.step_event import PassTimes, Step, step_event
+from agspec_tui.engine.types import Backend, Cancelled, Chooser, Logits, NoWatch, Part, Watch
+from agspec_tui.errors import AgspecError, EngineError
+from agspec_tui.events import EngineEvent
+from agspec_tui.policy.sharing import share
+from agspec_tui.policy.types import Ask, Outcome, Policy
 
-# A chunk takes about a second on a small CPU, so progress is seen and the rate stays near its best.
-_PREFILL_CHUNK = 128
+_N_NEXT = 1
+"""Cells that a step needs without a draft: for the bonus token, which the next step decodes. That
+of the newest token is kept free."""
 
 
 class Decoder:
@@ -43,14 +49,29 @@ class Decoder:
         n_slots: int = 4,
         watch: Watch | None = None,
     ) -> None:
-        self.drafter = drafter
         self.policy = policy
         self.lines = SourceLines(backend.detokenize, backend.n_vocab)
+        self.active: list[Generation] = []
+        """Generations under way, whoever had a turn longest ago first."""
         self._backend = backend
         self._emit = emit
         self._watch = watch or NoWatch()
         self._prompts = PromptBuilder(backend)
+        self._lanes = Lanes(drafter)
         self._cache = KvCache(backend, n_slots)
+        self._turns = Turns(backend, self._cache.may_read)
+        self._pass_ended_s = 0.0
+        self._n_aborted = 0
+
+    @property
+    def drafter(self) -> Drafter:
+        """The drafter of a generation that is alone; its files are those of all others, too."""
+        return self._lanes.first
+
+    @drafter.setter
+    def drafter(self, drafter: Drafter) -> None:
+        """Another drafter from now on. Nothing is under way."""
+        self._lanes.replace(drafter)
 
     @property
     def cache(self) -> KvCache:
@@ -71,7 +92,7 @@ class Decoder:
         """Drop the corpora, every α and, unless told otherwise, every cached sequence."""
         if not keep_cache:
             self.drop_cache()
-        self.drafter.reset()
+        self._lanes.reset()
         self.policy.reset()
         self.lines.clear()
 
@@ -82,6 +103,8 @@ class Decoder:
     def pieces(self, command: Generate) -> list[Piece]:
         """The prompt of a generation as token ids, a piece a message."""
         return self._prompts.pieces(command.sequence, command.messages, command.said)
+
+    # ── generations ──────────────────────────────────────────────────────────────────────────────
 
     def generate(
         self,
@@ -99,50 +122,48 @@ class Decoder:
         Raises:
             EngineError: the prompt does not fit, the grammar is wrong, or the target failed.
         """
+        generation = self.begin(command, pieces)
+        if generation is None:
+            raise EngineError("other replies leave no room", "wait until one has ended")
+        while not generation.is_over:
+            self.step(lambda request: cancelled())
+        if generation.failure is not None:
+            raise generation.failure
+
+    def begin(self, command: Generate, pieces: list[Piece] | None = None) -> Generation | None:
+        """Let a generation take part in the passes that follow.
+
+        Returns:
+            None if there is no sequence or no room for it as long as others are under way.
+
+        Raises:
+            EngineError: the prompt does not fit, or the grammar is wrong.
+        """
         pieces = self.pieces(command) if pieces is None else pieces
         ids = [token for piece in pieces for token in piece.ids]
-        chooser = self._chooser(command, ids)
         placed = self._cache.place(command.sequence, command.request, ids, len(command.said))
         if placed is None:
-            raise EngineError("every sequence is busy", "wait until a reply has ended")
-        sequence, n_reused = placed.sequence, placed.n_reused
-        guard = guard_of(command, ids)
-        reply = Reply(self._backend, most_tokens(command), command.stop, guard=guard)
-        reply.resume(command.said)
-        started = read = time.perf_counter()
-        aborted = False
+            return None
         try:
-            self._prefill(command, sequence, ids, n_reused, cancelled)
-            if command.drafting:
-                self.drafter.begin(command.sequence, pieces)
-            read = time.perf_counter()
-            newest = ids[-1]
-            while not reply.stop_reason:
-                newest = self._step(command, sequence, reply, chooser, newest)
-                if cancelled():
-                    reply.end("cancelled")
-        except Cancelled:
-            aborted = True
-            reply.end("cancelled")
-        finally:
-            # Whatever happened, the cache must hold the committed tokens and nothing else.
-            self._backend.abort(on=False)
-            self._cache.release(sequence)
-        ended = time.perf_counter()
-        if read == started:  # cancelled in prefill
-            read = ended
-        self._watch.ended(len(sequence.tokens), aborted=aborted)
-        self._emit(
-            self._finished(
-                command,
-                reply,
-                n_prompt=len(ids),
-                n_reused=n_reused,
-                broken_by=placed.broken_by(pieces),
-                prefill_s=read - started,
-                decode_s=ended - read,
-            )
+            chooser, reply = self._chooser(command, ids), self._reply(command, ids)
+        except AgspecError:
+            self._cache.release(placed.sequence)
+            raise
+        lane, drafter = self._lanes.take()
+        generation = Generation(
+            command,
+            pieces,
+            ids,
+            placed,
+            reply,
+            chooser,
+            drafter,
+            lane,
+            wide=self._backend.n_wide > 1 and command.batch > (self._backend.n_exact or 1),
         )
+        self.active.append(generation)
+        self._emit(generation.progress())
+        return generation
 
     def _chooser(self, command: Generate, prompt: list[int]) -> Chooser:
         """What chooses the reply, brought to where the reply goes on."""
@@ -151,160 +172,212 @@ class Decoder:
         chooser.resume(command.said)
         return chooser
 
-    def _finished(
-        self,
-        command: Generate,
-        reply: Reply,
-        *,
-        n_prompt: int,
-        n_reused: int,
-        broken_by: str,
-        prefill_s: float,
-        decode_s: float,
-    ) -> GenerationFinished:
-        return GenerationFinished(
-            turn=command.turn,
-            role=command.role,
-            request=command.request,
-            stop_reason=reply.stop_reason,
-            loop_period=reply.loop.period if reply.loop else 0,
-            n_loops=reply.loop.n_times if reply.loop else 0,
-            text=reply.text,
-            ids=tuple(reply.ids),
-            n_prompt=n_prompt,
-            n_reused=n_reused,
-            broken_by=broken_by,
-            n_tokens=reply.n_tokens,
-            n_steps=reply.n_steps,
-            n_drafted=reply.n_drafted,
-            n_accepted=reply.n_accepted,
-            prefill_s=prefill_s,
-            decode_s=decode_s,
-            alpha=self.policy.alpha(command.role),
-        )
+    def _reply(self, command: Generate, prompt: list[int]) -> Reply:
+        guard = guard_of(command, prompt)
+        reply = Reply(self._backend, most_tokens(command), command.stop, guard=guard)
+        reply.resume(command.said)
+        return reply
 
-    def _prefill(
-        self,
-        command: Generate,
-        sequence: Sequence,
-        ids: list[int],
-        n_reused: int,
-        cancelled: Callable[[], bool],
-    ) -> None:
-        started = time.perf_counter()
-        end = len(ids) - 1
-        chunk = min(_PREFILL_CHUNK, self._backend.n_batch)
+    def step(self, cancelled: Callable[[int], bool]) -> list[Generation]:
+        """Run the target once for whoever is under way; the ones that are over then.
+
+        Args:
+            cancelled: whether a request is to be stopped.
+        """
+        # First this, then a look at who is cancelled: a cancel in between aborts the next pass.
+        self._backend.abort(on=False)
+        for one in self.active:
+            if cancelled(one.request):
+                one.aborted |= one.n_unread > 0
+                one.reply.end("cancelled")
+        over = self._end_all()  # nobody waits any longer for a prefix that they were reading
+        live = self._live()
+        if live:
+            self._run(self._with_room(live), cancelled)
+        return over + self._end_all()
+
+    def fail(self, error: AgspecError) -> list[Generation]:
+        """End everything that is under way, since something went wrong; what was ended."""
+        over = list(self.active)
+        for one in over:
+            one.failure = error
+            self._end(one)
+        return over
+
+    def _end_all(self) -> list[Generation]:
+        """Take leave of those that are over."""
+        over = [one for one in self.active if one.is_over]
+        for one in over:
+            self._end(one)
+        return over
+
+    def _end(self, one: Generation) -> None:
+        self.active.remove(one)
+        self._lanes.give_back(one.lane)
+        self._cache.release(one.sequence)
+        if one.failure is None:
+            self._watch.ended(len(one.sequence.tokens), aborted=one.aborted)
+            self._emit(one.finished(self.policy.alpha(one.command.role)))
+
+    # ── passes ───────────────────────────────────────────────────────────────────────────────────
+
+    def _live(self) -> list[Generation]:
+        """Who is under way and has cells; who was put off comes back, the oldest first."""
+        for one in sorted(self.active, key=lambda one: one.request):
+            if one.is_put_off and not self._cache.resume(one.sequence, one.transcript):
+                break
+        return [one for one in self.active if not one.is_put_off]
+
+    def _with_room(self, live: list[Generation]) -> Pass:
+        """Who takes part in the next pass; the youngest gives way where there is no room."""
         while True:
-            n_done = len(sequence.tokens)
-            seconds = time.perf_counter() - started
+            present = self._turns.next_pass(live)
+            if self._cache.make_room(_N_NEXT * len(present.saying)) or len(live) == 1:
+                return present
+            # It is read again once there is room: nothing of it is lost but time.
+            self._cache.put_off(live.pop(self._youngest(live)).sequence)
+
+    def _youngest(self, live: list[Generation]) -> int:
+        return max(range(len(live)), key=lambda index: live[index].request)
+
+    def _run(self, present: Pass, cancelled: Callable[[int], bool]) -> None:
+        """One pass; whatever happens, the cache holds committed tokens and nothing else then."""
+        for _ in present.reading:
             self._watch.reading(rollback=self.rollback)
-            self._emit(
-                PrefillProgressed(
-                    turn=command.turn,
-                    role=command.role,
-                    request=command.request,
-                    n_done=n_done if n_done < end else len(ids),
-                    n_total=len(ids),
-                    n_reused=n_reused,
-                    tok_per_s=(n_done - n_reused) / seconds if n_done > n_reused else 0.0,
-                )
-            )
-            if n_done >= end:
-                return
-            if cancelled():
-                raise Cancelled
-            part = ids[n_done : min(n_done + chunk, end)]
-            self._backend.decode(part, n_done, sequence.slot, 0)
-            sequence.tokens += part
-
-    def _step(
-        self, command: Generate, sequence: Sequence, reply: Reply, chooser: Chooser, newest: int
-    ) -> int:
-        """One step; returns the newest token, which is committed but not yet in the cache."""
-        self._watch.stepping()
+        if present.saying:
+            self._watch.stepping()
         started = time.perf_counter()
-        room = self._room(sequence, reply)
-        match, budget, draft = self._propose(command, room)
-        proposed = time.perf_counter()
-        n_past = len(sequence.tokens)
-        block = [newest, *draft.ids]
-        logits = self._backend.decode(block, n_past, sequence.slot, len(block))
-        n_accepted, bonus = chooser.verify(logits, draft.ids)
-        decoded = time.perf_counter()
-        loop_s = reply.since_last_pass(proposed, decoded)
-        n_chars = len(reply.text)
-        taken, n_accepted_chars = reply.commit(draft.ids[:n_accepted], bonus)
-        # A stop inside the accepted run leaves tokens in the cache that were never committed.
-        sequence.tokens += block[: 1 + min(n_accepted, len(taken))]
-        if len(sequence.tokens) < n_past + len(block):
-            self._cache.trim(sequence, len(sequence.tokens))
-        self._watch.chose((*draft.ids[:n_accepted], bonus), rollback=self.rollback)
-        reply.n_steps += 1
-        reply.n_drafted += len(draft.ids)
-        reply.n_accepted += n_accepted
-        if command.drafting:
-            censored = budget.censored or len(draft.ids) < budget.k
-            self._learn(command.role, match, Outcome(len(draft.ids), n_accepted, censored))
-            self.drafter.feed(taken)
-        # One cell each for the newest token and the bonus token of a next step.
-        if not self._cache.make_room(2):
-            reply.end("context")
-        self._emit(
-            StepCommitted(
-                turn=command.turn,
-                role=command.role,
-                request=command.request,
-                step=reply.n_steps,
-                ids=tuple(taken),
-                text=reply.text[n_chars:],
-                n_accepted_chars=n_accepted_chars,
-                n_drafted=len(draft.ids),
-                n_accepted=n_accepted,
-                match_len=match.length,
-                n_seen=match.n_seen,
-                n_group=match.n_group,
-                source=draft.source,
-                document=draft.document,
-                offset=draft.offset,
-                line=self.lines.line(draft.document, draft.offset) if draft.document else 0,
-                budget=budget.k,
-                cap=self.policy.cap(command.role),
-                alpha=self.policy.alpha(command.role),
-                decode_us=(decoded - proposed) * 1e6,
-                draft_us=(proposed - started) * 1e6,
-                n_context=len(sequence.tokens),
-                loop_us=loop_s * 1e6,
-            )
-        )
-        return bonus
+        try:
+            self._propose(present)
+            proposed = time.perf_counter()
+            parts = parts_of(present, self._backend)
+            rows = self._backend.decode(parts)
+        except Cancelled:
+            self._undo(present)
+            self._stop(present, cancelled)
+            return
+        except AgspecError as error:
+            self._undo(present)
+            for one in present.all:
+                one.failure = error
+            return
+        decoded, n_saying = time.perf_counter(), len(present.saying)
+        self._n_aborted = 0
+        times = PassTimes(started, proposed, decoded, self._pass_ended_s, n_saying)
+        self._pass_ended_s = times.decoded
+        if parts[-1].slot == self._backend.pad_slot:
+            self._backend.trim(self._backend.pad_slot, 0)
+        self._commit(present, parts, rows, times)
+        for one in present.all:  # whoever had a turn goes to the end
+            self.active.remove(one)
+            self.active.append(one)
 
-    def _learn(self, role: str, match: Match, outcome: Outcome) -> None:
-        """Tell policy and drafter what was drafted and accepted."""
-        self.policy.observe(role, evidence_of(match), outcome)
-        if outcome.n_drafted:
-            self.drafter.observe(outcome.n_drafted, outcome.n_accepted)
+    def _stop(self, present: Pass, cancelled: Callable[[int], bool]) -> None:
+        """A pass was aborted: whoever is cancelled ends.
 
-    def _room(self, sequence: Sequence, reply: Reply) -> int:
-        """Most tokens a draft may have here: context, reply, batch and exactness bound it."""
-        if not self.rollback:
+        An abort may have been meant for a reply that has ended meanwhile; then the pass is tried
+        again. A target that aborts of itself, as a recorded one, aborts that one, too.
+        """
+        stopped = [one for one in self.active if cancelled(one.request)]
+        self._n_aborted = 0 if stopped else self._n_aborted + 1
+        for one in stopped or (present.all if self._n_aborted > 1 else ()):
+            one.aborted = True
+            one.reply.end("cancelled")
+
+    def _undo(self, present: Pass) -> None:
+        self._backend.abort(on=False)
+        self._backend.trim(self._backend.pad_slot, 0)
+        for one in present.all:
+            self._cache.trim(one.sequence, len(one.sequence.tokens))
+
+    def _commit(self, present: Pass, parts: list[Part], rows: Logits, times: PassTimes) -> None:
+        """Verify every draft, then commit: winding back may run the target, and rows are gone."""
+        verified = []
+        row = 0
+        for one, part in zip(present.saying, parts, strict=False):
+            try:
+                draft = one.proposal.draft.ids
+                verified.append((one, one.chooser.verify(rows[row : row + part.n_logits], draft)))
+            except AgspecError as error:
+                one.failure = error
+            row += part.n_logits
+        for one, (n_accepted, bonus) in verified:
+            self._take(one, n_accepted, bonus, times)
+        for one, part in zip(present.reading, parts[len(present.saying) :], strict=False):
+            if part.slot == one.sequence.slot:
+                self._read(one, part)
+
+    def _read(self, one: Generation, part: Part) -> None:
+        """A chunk of the transcript is in the cache."""
+        one.sequence.tokens += part.ids
+        self._emit(one.progress())
+
+    def _begin_saying(self, one: Generation) -> None:
+        """The prompt has been read."""
+        if one.command.drafting:
+            one.drafter.begin(one.command.sequence, one.pieces)
+        one.read_s = time.perf_counter()
+
+    # ── steps ────────────────────────────────────────────────────────────────────────────────────
+
+    def _propose(self, present: Pass) -> None:
+        """A draft for everyone who takes a step; the drafts share what room the pass has."""
+        saying = present.saying
+        n_free = self._cache.n_free - _N_NEXT * len(saying)
+        matches, asks = [], []
+        for one in saying:
+            if not one.read_s:
+                self._begin_saying(one)
+            match = one.drafter.match() if one.command.drafting else NO_MATCH
+            matches.append(match)
+            asks.append(Ask(one.command.role, evidence_of(match), self._room(one)))
+        n_most = max(0, min(present.n_to_draft, n_free))
+        budgets = share(self.policy, asks, n_most, present.n_to_read)
+        for one, match, budget in zip(saying, matches, budgets, strict=True):
+            draft = one.drafter.draft(match, budget.k) if budget.k > 0 else NO_DRAFT
+            one.proposal = Proposal(match, budget, self._before_eog(draft))
+
+    def _room(self, one: Generation) -> int:
+        """Most tokens of a draft; the last token of a reply is always the bonus token."""
+        if not one.command.drafting:
             return 0
-        # One place each for the newest token and the bonus token.
-        n_free = self._cache.n_free - 2
-        largest = self._backend.n_exact or self._backend.n_batch
-        return max(0, min(n_free, reply.n_left - 1, largest - 1, self._backend.n_rollback))
-
-    def _propose(self, command: Generate, room: int) -> tuple[Match, Budget, Draft]:
-        if not command.drafting:
-            return NO_MATCH, Budget(0, censored=True), NO_DRAFT
-        match = self.drafter.match()
-        budget = self.policy.budget(command.role, evidence_of(match), room)
-        if budget.k < 1:
-            return match, budget, NO_DRAFT
-        return match, budget, self._before_eog(self.drafter.draft(match, budget.k))
+        return max(0, min(one.reply.n_left - 1, self._backend.n_rollback))
 
     def _before_eog(self, draft: Draft) -> Draft:
         """End-of-generation tokens are never drafted: accepting one must not be decided early."""
         for index, token in enumerate(draft.ids):
             if self._backend.is_eog(token):
-                return replace(draft, ids=draft.ids[:index])
+                return replace(draft, ids=draft.ids[:index]) if index else NO_DRAFT
         return draft
+
+    def _take(self, one: Generation, n_accepted: int, bonus: int, times: PassTimes) -> None:
+        """Commit what the target agreed with, and its own choice behind that."""
+        reply, sequence, draft = one.reply, one.sequence, one.proposal.draft
+        n_past, n_chars = len(sequence.tokens), len(reply.text)
+        taken, n_accepted_chars = reply.commit(draft.ids[:n_accepted], bonus)
+        block = [one.transcript[-1], *draft.ids]
+        # A stop inside the accepted run leaves tokens in the cache that were never committed.
+        sequence.tokens += block[: 1 + min(n_accepted, len(taken))]
+        if len(sequence.tokens) < n_past + len(block):
+            self._cache.trim(sequence, len(sequence.tokens))
+        one.transcript += taken
+        self._watch.chose((*draft.ids[:n_accepted], bonus), rollback=self.rollback)
+        reply.n_steps += 1
+        reply.n_drafted += len(draft.ids)
+        reply.n_accepted += n_accepted
+        if one.command.drafting:
+            self._learn(one, n_accepted, taken)
+        if len(self.active) == 1 and not self._cache.make_room(_N_NEXT):
+            reply.end("context")
+        step = Step(taken, reply.text[n_chars:], n_accepted_chars, n_accepted)
+        self._emit(step_event(one, step, times, self.policy, self.lines))
+
+    def _learn(self, one: Generation, n_accepted: int, taken: list[int]) -> None:
+        """Tell policy and drafter what was drafted, accepted and committed."""
+        proposal, n_drafted = one.proposal, len(one.proposal.draft.ids)
+        censored = proposal.budget.censored or n_drafted < proposal.budget.k
+        outcome = Outcome(n_drafted, n_accepted, censored)
+        self.policy.observe(one.command.role, evidence_of(proposal.match), outcome)
+        if n_drafted:
+            one.drafter.observe(n_drafted, n_accepted)
+        one.drafter.feed(taken)

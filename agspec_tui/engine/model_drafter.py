@@ -11,10 +11,11 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Match, Piece, Views
+from agspec_tui.drafting.plain import Plain
+from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Drafter, Match, Piece, Views
 from agspec_tui.engine.sequence import Sequence as CachedSequence
 from agspec_tui.engine.sequence import SequenceTable
-from agspec_tui.engine.types import Backend, Cancelled
+from agspec_tui.engine.types import Backend, Cancelled, Part
 from agspec_tui.engine.verify import argmax
 from agspec_tui.errors import EngineError
 
@@ -122,6 +123,10 @@ class ModelDrafter:
 
     def observe(self, n_drafted: int, n_accepted: int) -> None:
         """Nothing is learned."""
+
+    def beside(self) -> Drafter:
+        """None: the small model keeps up with one context at a time."""
+        return Plain()
 
     def index(self, path: str, views: Views) -> int:
         """Nothing is indexed; the corpus has 0 tokens."""
@@ -238,7 +243,7 @@ class ModelDrafter:
 
     def _decode(self, ids: list[int], n_logits: int) -> npt.NDArray[np.float32]:
         sequence = self._sequence
-        rows = self._backend.decode(ids, len(sequence.tokens), sequence.slot, n_logits)
+        rows = self._backend.decode([Part(ids, len(sequence.tokens), sequence.slot, n_logits)])
         sequence.tokens += ids
         return rows[0] if n_logits else np.empty(0, dtype=np.float32)
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from agspec_tui.engine.types import Backend
+from agspec_tui.engine.types import Backend, Part
 
 _N_RETOLD = 32
 """Tokens before the parting that are decoded in both ways."""
@@ -75,5 +75,5 @@ def _row_behind(backend: Backend, ids: Sequence[int], size: int) -> _Row:
     borders = [*range(0, start, backend.n_batch), *range(start, len(ids), size), len(ids)]
     row = np.empty(0, np.float32)
     for begin, end in pairwise(borders):
-        row = backend.decode(ids[begin:end], begin, 0, 1)[0].copy()
+        row = backend.decode([Part(ids[begin:end], begin, 0, 1)])[0].copy()
     return row

@@ -22,7 +22,7 @@ from agspec_tui.commands import ConfigureDrafting, Generate, LoadModel, Message,
 from agspec_tui.drafting.types import Piece
 from agspec_tui.engine.step_gate import StepGate
 from agspec_tui.engine.types import Backend
-from agspec_tui.errors import EngineError
+from agspec_tui.errors import AgspecError, EngineError
 from agspec_tui.events import EngineEvent, GenerationFinished, StepCommitted
 
 SCHEMA = 1
@@ -237,6 +237,22 @@ class Recorder:
                 created_s=time.time(),
             )
         )
+
+    def record(
+        self, command: Generate, pieces: Sequence[Piece], generate: Callable[[], None]
+    ) -> None:
+        """Run a generation and record it.
+
+        Raises:
+            EngineError: it failed; that is recorded, too.
+        """
+        with self.gate.generating():
+            self.asked(command, pieces)
+            try:
+                generate()
+            except AgspecError as error:
+                self.refused(command.request, error.message)
+                raise
 
     def asked(self, command: Generate, pieces: Sequence[Piece]) -> None:
         """A generation begins; what it reads is written now, that it was read once it was."""

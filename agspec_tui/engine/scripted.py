@@ -8,6 +8,7 @@ chooses a blank, so verification, rollback and positions are exercised for real.
 import hashlib
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -15,7 +16,7 @@ import numpy as np
 
 from agspec_tui.commands import LoadModel, Sampling
 from agspec_tui.engine.chat_template import render_chatml, split_scaffold
-from agspec_tui.engine.types import Cancelled, Chooser, Ids, Logits
+from agspec_tui.engine.types import Cancelled, Chooser, Ids, Logits, Part
 from agspec_tui.engine.verify import GreedyChooser
 from agspec_tui.errors import EngineError
 
@@ -70,15 +71,27 @@ class ScriptedTokenizer:
         return hashlib.blake2b(f"bytes {_START} {_END}".encode(), digest_size=32).digest()
 
 
-class _ScriptChooser(GreedyChooser):
-    """Chooses what the script says, and tells it where to go on."""
+@dataclass(slots=True)
+class _Reply:
+    """A reply of the script that was begun."""
 
-    def __init__(self, backend: "ScriptedBackend") -> None:
-        self._backend = backend
+    prompt: list[int]
+    """Behind which tokens."""
+    ids: list[int]
+    """What it says."""
+    slot: int = -1
+    """Sequence of the cache that says it; −1 before the first token."""
+
+
+class _ScriptChooser(GreedyChooser):
+    """Chooses what the script says."""
+
+    def __init__(self, reply: _Reply) -> None:
+        self._reply = reply
 
     def resume(self, said: Sequence[int]) -> None:
-        """Go on behind what was said."""
-        self._backend.resume(said)
+        """The prompt ends with so much of the reply."""
+        del self._reply.prompt[len(self._reply.prompt) - len(said) :]
 
 
 class ScriptedBackend(ScriptedTokenizer):
@@ -101,15 +114,15 @@ class ScriptedBackend(ScriptedTokenizer):
         self.n_batch = load.n_batch
         self.n_threads = 1
         self.n_exact = load.n_batch
+        self.n_wide = 1
+        self.pad_slot = load.n_seq_max
         self.device = "script"
         self.n_rollback = load.n_ctx
         self.memory, self.no_rollback = "script", ""
         self._cache: dict[int, list[int]] = {}
         n_replies = len(self._script.replies)
         self._coming = [n for n in range(n_replies) if n not in set(load.spoken)]
-        self._reply: list[int] = []
-        self._n_resumed = 0
-        self._starts: dict[int, int] = {}
+        self._replies: list[_Reply] = []
         self._aborted = threading.Event()
 
     def scaffold(self, roles: Sequence[str]) -> list[str]:
@@ -124,35 +137,54 @@ class ScriptedBackend(ScriptedTokenizer):
         """
         if not self._coming:
             raise EngineError(f"the script has only {len(self._script.replies)} replies", "add one")
-        self._reply = [*self._script.replies[self._coming.pop(0)].encode(), _END_ID]
-        self._starts.clear()
-        self._n_resumed = 0
-        return _ScriptChooser(self)
+        said = [*self._script.replies[self._coming.pop(0)].encode(), _END_ID]
+        self._replies.append(_Reply(list(prompt), said))
+        return _ScriptChooser(self._replies[-1])
 
-    def resume(self, said: Sequence[int]) -> None:
-        """The prompt ends with so much of the reply."""
-        self._n_resumed = len(said)
-
-    def decode(self, ids: Sequence[int], pos: int, slot: int, n_logits: int) -> Logits:
-        """Extend a sequence and choose what the script says next; see `Backend.decode`."""
-        cache = self._cache.setdefault(slot, [])
-        if pos != len(cache):
-            raise EngineError(f"position {pos} is not the end of the cache, {len(cache)}")
-        self._wait(len(ids))
-        cache += ids
-        logits = np.zeros((n_logits, _N_VOCAB), dtype=np.float32)
-        first = len(cache) - n_logits
-        for row in range(n_logits):
-            logits[row, self._choice(cache, first + row, slot)] = 1.0
+    def decode(self, parts: Sequence[Part]) -> Logits:
+        """Extend sequences and choose what the script says next; see `Backend.decode`."""
+        for part in parts:
+            cached = len(self._cache.setdefault(part.slot, []))
+            if part.pos != cached:
+                raise EngineError(f"position {part.pos} is not the end of the cache, {cached}")
+        self._wait(sum(len(part.ids) for part in parts))
+        logits = np.zeros((sum(part.n_logits for part in parts), _N_VOCAB), dtype=np.float32)
+        row = 0
+        for part in parts:
+            cache = self._cache[part.slot]
+            cache += part.ids
+            for position in range(len(cache) - part.n_logits, len(cache)):
+                logits[row, self._choice(cache, position, part.slot)] = 1.0
+                row += 1
         return logits
 
     def _choice(self, cache: list[int], position: int, slot: int) -> int:
         """The script's token after `position`, if all before it was on script."""
-        start = self._starts.setdefault(slot, position - self._n_resumed)
-        n_said = position - start
-        if n_said < len(self._reply) and cache[start + 1 : position + 1] == self._reply[:n_said]:
-            return self._reply[n_said]
-        return _OFF_SCRIPT
+        reply = self._reply_in(slot, cache[: position + 1])
+        if reply is None:
+            return _OFF_SCRIPT
+        said = cache[len(reply.prompt) : position + 1]
+        on_script = len(said) < len(reply.ids) and said == reply.ids[: len(said)]
+        return reply.ids[len(said)] if on_script else _OFF_SCRIPT
+
+    def _reply_in(self, slot: int, cache: list[int]) -> _Reply | None:
+        """The reply that a sequence is saying: what was begun behind the longest of its text."""
+        fitting = [
+            reply
+            for reply in self._replies
+            if reply.slot in (-1, slot) and cache[: len(reply.prompt)] == reply.prompt
+        ]
+        n_longest = max((len(reply.prompt) for reply in fitting), default=0)
+        fitting = [reply for reply in fitting if len(reply.prompt) == n_longest]
+        mine = [reply for reply in fitting if reply.slot == slot]
+        if mine and n_longest < len(cache):
+            return mine[-1]
+        fresh = next((reply for reply in fitting if reply.slot == -1), None)
+        if fresh is None:
+            return mine[-1] if mine else None
+        self._replies = [reply for reply in self._replies if reply.slot != slot]
+        fresh.slot = slot
+        return fresh
 
     def _wait(self, n_tokens: int) -> float:
         """Take the time that the script says a pass takes; returns it, in seconds."""

@@ -19,7 +19,8 @@ class Sequence:
     busy: bool = False
     """Whether a generation is under way in it; it never makes room then."""
     prompt: list[int] = field(default_factory=list)
-    """While busy: the prompt, of which the cells that are not read yet are kept free."""
+    """While busy: the prompt, and what was said since. Cells of what is not read yet are kept free;
+    empty while it is put off."""
     n_reused: int = 0
     """While busy: leading tokens of the prompt that it need not read."""
     source: "Sequence | None" = None

@@ -1,6 +1,7 @@
 """What the decode loop needs of a backend; declared here because the loop consumes it."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -15,6 +16,20 @@ Ids = npt.NDArray[np.int32]
 
 class Cancelled(Exception):
     """A decode was aborted because the generation was cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one sequence has in a pass of the target: tokens at the end of its cache."""
+
+    ids: Sequence[int]
+    """Token ids, one or more."""
+    pos: int
+    """Position of the first one: how many tokens the sequence has in the cache."""
+    slot: int
+    """Number of the sequence in the cache."""
+    n_logits: int
+    """How many of them, the last ones, want a row of logits."""
 
 
 class Chooser(Protocol):
@@ -97,6 +112,13 @@ class Backend(Tokenizer, Protocol):
         """
         ...
 
+    n_wide: int
+    """Fewest tokens in one decode, all with a row of logits, from which on the logits no longer
+    depend on how many there are; they may differ from those of one-by-one decoding. 1 where no
+    number matters, 0 where none was found."""
+    pad_slot: int
+    """A sequence of the cache that is nobody's: tokens that only make a pass wide go there."""
+
     def scaffold(self, roles: Sequence[str]) -> list[str]:
         """Texts of the chat template around the contents of messages with these roles.
 
@@ -106,11 +128,12 @@ class Backend(Tokenizer, Protocol):
         """
         ...
 
-    def decode(self, ids: Sequence[int], pos: int, slot: int, n_logits: int) -> Logits:
-        """Run the target over `ids` at positions `pos`… of sequence `slot`.
+    def decode(self, parts: Sequence[Part]) -> Logits:
+        """Run the target once over the parts, each of another sequence.
 
         Returns:
-            Logit rows of the last `n_logits` tokens; valid until the next decode, not a copy.
+            Logit rows of the last `n_logits` tokens of each part, part behind part; valid until
+            the next decode, not a copy.
 
         Raises:
             Cancelled: the abort flag was set; the cache may hold any part of the tokens.

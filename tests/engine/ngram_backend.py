@@ -9,7 +9,7 @@ import numpy as np
 from agspec_tui.commands import Sampling
 from agspec_tui.engine.chat_template import render_chatml, split_scaffold
 from agspec_tui.engine.llama_sampler import make_chooser
-from agspec_tui.engine.types import Cancelled, Chooser, Ids, Logits
+from agspec_tui.engine.types import Cancelled, Chooser, Ids, Logits, Part
 
 N_VOCAB = 12
 EOG = 0
@@ -25,6 +25,7 @@ class NgramBackend:
         n_ctx: int = 256,
         n_batch: int = 32,
         n_exact: int = 0,
+        n_wide: int = 0,
         can_trim: bool = True,
         eog: bool = True,
     ) -> None:
@@ -32,6 +33,7 @@ class NgramBackend:
         self.n_threads, self.device, self.n_exact = 1, "n-gram", n_exact
         self.n_rollback = n_ctx if can_trim else 0
         self.memory, self.no_rollback = "n-gram", "" if can_trim else "it cannot be wound back"
+        self.n_wide, self.pad_slot = n_wide, 99
         self.cache: dict[int, list[int]] = {}
         self._cells: dict[int, list[int]] = {}  # numbers of the cells that hold these tokens
         self._n_cells = 0
@@ -58,21 +60,30 @@ class NgramBackend:
     def chooser(self, sampling: Sampling, grammar: str, prompt: Sequence[int]) -> Chooser:
         return make_chooser(None, N_VOCAB, sampling, grammar, prompt)
 
-    def decode(self, ids: Sequence[int], pos: int, slot: int, n_logits: int) -> Logits:
-        assert 0 < len(ids) <= self.n_batch
-        if self.n_exact:
-            assert n_logits <= self.n_exact
-        cache = self.cache.setdefault(slot, [])
-        assert pos == len(cache), "positions must continue the cache"
+    def decode(self, parts: Sequence[Part]) -> Logits:
+        n_tokens = sum(len(part.ids) for part in parts)
+        assert 0 < n_tokens <= self.n_batch
+        assert len({part.slot for part in parts}) == len(parts)
+        n_rows = sum(part.n_logits for part in parts)
+        saying = any(part.n_logits and part.slot != self.pad_slot for part in parts)
+        if saying and self.n_exact:
+            assert n_tokens <= self.n_exact or (self.n_wide and n_rows >= self.n_wide)
         self.n_decodes += 1
-        if self._aborted or self.n_decodes == self.abort_at:
-            # An aborted decode leaves part of its tokens behind.
-            self._add(slot, ids[: len(ids) // 2])
+        aborted = self._aborted or self.n_decodes == self.abort_at
+        rows = []
+        for part in parts:
+            cache = self.cache.setdefault(part.slot, [])
+            assert part.pos == len(cache), "positions must continue the cache"
+            if aborted:
+                self._add(part.slot, part.ids[: len(part.ids) // 2])  # some are left behind
+                continue
+            self._add(part.slot, part.ids)
+            begin = len(cache) - part.n_logits
+            rows += [self._row(cache[: begin + row + 1]) for row in range(part.n_logits)]
+        if aborted:
             raise Cancelled
-        self._add(slot, ids)
         assert self.n_used <= self.n_ctx
-        rows = [self._row(cache[: len(cache) - n_logits + row + 1]) for row in range(n_logits)]
-        return np.array(rows, dtype=np.float32).reshape(n_logits, N_VOCAB)
+        return np.array(rows, dtype=np.float32).reshape(n_rows, N_VOCAB)
 
     def _add(self, slot: int, ids: Sequence[int]) -> None:
         self.cache[slot] += ids

@@ -6,7 +6,7 @@ import pytest
 from agspec_tui.commands import Calibrate, LoadModel
 from agspec_tui.engine.calibrate import measure, require_sense
 from agspec_tui.engine.scripted import ScriptedBackend
-from agspec_tui.engine.types import Cancelled
+from agspec_tui.engine.types import Cancelled, Part
 from agspec_tui.errors import EngineError
 
 SIZES = (1, 2, 4, 8, 16)
@@ -45,7 +45,7 @@ def test_a_script_costs_what_it_says(tmp_path, batch):
     assert (event.batch, event.depth, event.n_rounds) == (batch, 100, 2)
     first = 0.0002 + batch * 0.0001
     assert event.break_even == pytest.approx(batch * 0.0001 / first)
-    target.decode([1], 0, 0, 1)  # the cache is empty again
+    target.decode([Part([1], 0, 0, 1)])  # the cache is empty again
 
 
 def test_time_that_runs_out_leaves_out_the_larger_sizes(tmp_path):
@@ -95,7 +95,7 @@ def test_a_cancel_leaves_an_empty_cache(tmp_path):
     calls = iter(range(100))
     with pytest.raises(Cancelled):
         measure(target, ask(), lambda: next(calls) > 6)
-    target.decode([1], 0, 0, 1)
+    target.decode([Part([1], 0, 0, 1)])
 
 
 def test_drafts_that_must_stay_exact_have_the_slope_of_short_passes(tmp_path):

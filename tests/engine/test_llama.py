@@ -8,7 +8,7 @@ from agspec_tui.commands import Generate, LoadModel, Message, Sampling
 from agspec_tui.drafting.choose import make_drafter
 from agspec_tui.engine.llama import LlamaBackend
 from agspec_tui.engine.loop import Decoder
-from agspec_tui.engine.types import Cancelled
+from agspec_tui.engine.types import Cancelled, Part
 from agspec_tui.errors import EngineError
 from agspec_tui.events import EngineEvent, GenerationFinished, PrefillProgressed
 from agspec_tui.policy.agspec import AgSpec
@@ -125,14 +125,14 @@ def test_a_grammar_that_cannot_be_parsed_is_refused(clean, grammar):
 
 def test_an_aborted_decode_leaves_a_cache_that_can_be_trimmed(clean):
     ids = clean.tokenize(SOURCE * 8, special=False)[:512]
-    reference = clean.decode(ids[:1], 0, 0, 1)[0].copy()
+    reference = clean.decode([Part(ids[:1], 0, 0, 1)])[0].copy()
     clean.trim(0, 0)
     clean.abort(on=True)
     with pytest.raises(Cancelled):
-        clean.decode(ids, 0, 0, 1)
+        clean.decode([Part(ids, 0, 0, 1)])
     clean.abort(on=False)
     assert clean.trim(0, 0)
-    assert np.array_equal(clean.decode(ids[:1], 0, 0, 1)[0], reference)
+    assert np.array_equal(clean.decode([Part(ids[:1], 0, 0, 1)])[0], reference)
 
 
 def test_a_cancel_from_another_thread_reaches_the_prefill(clean):

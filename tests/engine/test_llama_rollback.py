@@ -12,7 +12,7 @@ from agspec_tui.drafting.types import Draft, Match
 from agspec_tui.engine.llama import LlamaBackend
 from agspec_tui.engine.loop import Decoder
 from agspec_tui.engine.probe import probe_rollback
-from agspec_tui.engine.types import Cancelled
+from agspec_tui.engine.types import Cancelled, Part
 from agspec_tui.events import GenerationFinished, StepCommitted
 from agspec_tui.policy.fixed import Fixed
 from agspec_tui.policy.off import Off
@@ -58,7 +58,7 @@ def n_positions(backend, slot):
 
 def plain_rows(backend, ids, slot=3):
     """The row behind each token, decoded one by one."""
-    rows = [backend.decode([token], at, slot, 1)[0].copy() for at, token in enumerate(ids)]
+    rows = [backend.decode([Part([token], at, slot, 1)])[0].copy() for at, token in enumerate(ids)]
     backend.trim(slot, 0)
     return rows
 
@@ -95,7 +95,7 @@ def test_sequences_in_turn_with_any_number_rejected_give_the_rows_of_plain_decod
         n_right = draws.randint(0, n_draft)
         wrong = [draws.randrange(clean.n_vocab) for _ in range(n_draft - n_right)]
         block = [*ids[at : at + 1 + n_right], *wrong]
-        logits = clean.decode(block, at, slot, len(block))
+        logits = clean.decode([Part(block, at, slot, len(block))])
         for row in range(1 + n_right):
             assert is_same(clean, logits[row], rows[slot][at + row])
             n_checked += 1
@@ -109,26 +109,26 @@ def test_sequences_in_turn_with_any_number_rejected_give_the_rows_of_plain_decod
 def test_a_sequence_that_was_wound_back_is_shared_as_it_is_now(clean):
     ids = clean.tokenize(TEXT, special=False)[:20].tolist()
     row = plain_rows(clean, ids)[-1]
-    clean.decode(ids[:10], 0, 0, 0)
-    clean.decode([*ids[10:13], 5, 6], 10, 0, 5)
+    clean.decode([Part(ids[:10], 0, 0, 0)])
+    clean.decode([Part([*ids[10:13], 5, 6], 10, 0, 5)])
     assert clean.trim(0, 13)
     assert clean.share(0, [1], 13)
     for slot in (1, 0):
-        clean.decode(ids[13:19], 13, slot, 0)
-        assert np.array_equal(clean.decode(ids[19:], 19, slot, 1)[0], row)
+        clean.decode([Part(ids[13:19], 13, slot, 0)])
+        assert np.array_equal(clean.decode([Part(ids[19:], 19, slot, 1)])[0], row)
 
 
 def test_a_part_of_a_state_cannot_be_shared_and_nothing_is_left_of_the_attempt(clean):
     ids = clean.tokenize(TEXT, special=False)[:20].tolist()
-    clean.decode(ids, 0, 0, 0)
+    clean.decode([Part(ids, 0, 0, 0)])
     assert not clean.share(0, [1], 7)
     assert n_positions(clean, 1) == 0
 
 
 def test_what_cannot_be_dropped_is_said_and_left(clean):
     ids = clean.tokenize(TEXT, special=False)[:40].tolist()
-    clean.decode(ids, 0, 0, 0)
-    clean.decode(ids[:1], 40, 0, 1)
+    clean.decode([Part(ids, 0, 0, 0)])
+    clean.decode([Part(ids[:1], 40, 0, 1)])
     # The newest pass had one token: snapshots of the one before it are of no use.
     assert not clean.trim(0, 38)
     assert n_positions(clean, 0) == 41
@@ -139,18 +139,18 @@ def test_what_cannot_be_dropped_is_said_and_left(clean):
 def test_an_aborted_verification_leaves_no_state_that_is_taken_for_a_good_one(clean):
     ids = clean.tokenize(TEXT, special=False)[:60].tolist()
     row = plain_rows(clean, ids[:31])[-1]
-    clean.decode(ids[:30], 0, 0, 0)
+    clean.decode([Part(ids[:30], 0, 0, 0)])
     clean.abort(on=True)
     with pytest.raises(Cancelled):
-        clean.decode(ids[30:40], 30, 0, 10)
+        clean.decode([Part(ids[30:40], 30, 0, 10)])
     clean.abort(on=False)
     n_kept = 30
     if not clean.trim(0, 30):
         assert clean.trim(0, 0)
         n_kept = 0
     if n_kept == 0:
-        clean.decode(ids[:30], 0, 0, 0)
-    assert np.array_equal(clean.decode(ids[30:31], 30, 0, 1)[0], row)
+        clean.decode([Part(ids[:30], 0, 0, 0)])
+    assert np.array_equal(clean.decode([Part(ids[30:31], 30, 0, 1)])[0], row)
 
 
 class Garbage(NaiveDrafter):
@@ -195,10 +195,12 @@ class WrongRollback(NgramBackend):
         del self.cache.setdefault(slot, [])[n_keep + (1 if n_keep else 0) :]
         return True
 
-    def decode(self, ids, pos, slot, n_logits):
-        cache = self.cache.setdefault(slot, [])
-        cache += ids
-        rows = [self._row(cache[: len(cache) - n_logits + row + 1]) for row in range(n_logits)]
+    def decode(self, parts):
+        (part,) = parts
+        cache = self.cache.setdefault(part.slot, [])
+        cache += part.ids
+        begin = len(cache) - part.n_logits
+        rows = [self._row(cache[: begin + row + 1]) for row in range(part.n_logits)]
         return np.array(rows, dtype=np.float32)
 
 

@@ -8,6 +8,7 @@ from agspec_tui.commands import Generate, LoadModel, Message, Sampling
 from agspec_tui.drafting.choose import make_drafter
 from agspec_tui.engine.llama import LlamaBackend
 from agspec_tui.engine.loop import Decoder
+from agspec_tui.engine.types import Part
 from agspec_tui.errors import EngineError
 from agspec_tui.events import EngineEvent
 from agspec_tui.policy.fixed import Fixed
@@ -78,10 +79,10 @@ def test_choices_are_those_of_llama_cpps_own_chain_over_the_whole_vocabulary(cle
     prompt = clean.tokenize(TEXT, special=False).tolist()
     chain = plain_chain(clean.n_vocab, sampling, prompt)
     chooser = clean.chooser(sampling, "", prompt)
-    clean.decode(prompt[:-1], 0, 0, 0)
+    clean.decode([Part(prompt[:-1], 0, 0, 0)])
     newest, pos = prompt[-1], len(prompt) - 1
     for _ in range(24):
-        row = clean.decode([newest], pos, 0, 1)
+        row = clean.decode([Part([newest], pos, 0, 1)])
         _, token = chooser.verify(row, [])
         assert token == llama_cpp.llama_sampler_sample(chain, clean._context, -1)
         newest, pos = token, pos + 1

@@ -7,6 +7,7 @@ from agspec_tui.drafting.choose import make_drafter
 from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Match, Piece
 from agspec_tui.engine.loop import Decoder
 from agspec_tui.engine.model_drafter import MODEL, N_MAX, ModelDrafter, top_probability
+from agspec_tui.engine.types import Part
 from agspec_tui.events import EngineEvent, GenerationFinished, StepCommitted
 from agspec_tui.policy.agspec import AgSpec
 from agspec_tui.policy.off import Off
@@ -73,7 +74,7 @@ def test_a_draft_is_what_the_small_model_says_next_up_to_its_own_length(k):
     expected, context = [], [1, 2, 3, 4]
     for _ in range(min(k, N_MAX)):
         alone.trim(0, 0)
-        token = int(alone.decode(context, 0, 0, 1)[0].argmax())
+        token = int(alone.decode([Part(context, 0, 0, 1)])[0].argmax())
         expected.append(token)
         context.append(token)
     assert list(draft.ids) == expected
@@ -137,7 +138,7 @@ def test_an_end_of_generation_token_ends_a_draft():
 
 
 def test_a_draft_stops_before_a_token_that_is_too_unlikely_and_short_drafts_are_dropped():
-    rows = {seed: NgramBackend(seed).decode([1, 2, 3], 0, 0, 1)[0] for seed in range(200)}
+    rows = {seed: NgramBackend(seed).decode([Part([1, 2, 3], 0, 0, 1)])[0] for seed in range(200)}
     seed = min(rows, key=lambda one: top_probability(rows[one]))
     p = top_probability(rows[seed])
     assert 0.4 < p < 0.9
@@ -203,7 +204,7 @@ def test_a_cancel_inside_the_small_model_leaves_it_in_step(at):
     backend, drafter = small(3, eog=False)
     target = NgramBackend(7, eog=False)
     backend.abort_at = at
-    first, _ = say(target, drafter, Own(), max_tokens=30)
+    first, _ = say(target, drafter, Own(), max_tokens=30, cancelled=lambda: backend.n_decodes >= at)
     assert first.stop_reason == "cancelled"
     backend.abort_at = -1
     plain, _ = say(NgramBackend(7, eog=False), make_drafter("none"), Off(), max_tokens=30)

@@ -4,6 +4,7 @@ import pytest
 from agspec_tui.commands import LoadModel
 from agspec_tui.engine.llama import LlamaBackend
 from agspec_tui.engine.near_tie import NearTie, compare, first_parting
+from agspec_tui.engine.types import Part
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ def test_tokens_are_tied_if_rounding_may_swap_them(gap, proven):
 def test_only_tokens_with_nearly_the_same_logit_are_tied(smollm2):
     backend = LlamaBackend(LoadModel(path=str(smollm2), name="m", n_ctx=512))
     ids = backend.tokenize("The capital of France is the city of", special=False).tolist()
-    row = backend.decode(ids, 0, 0, 1)[0].copy()
+    row = backend.decode([Part(ids, 0, 0, 1)])[0].copy()
     first, second = (int(token) for token in np.argsort(-row)[:2])
     assert compare(backend, ids, first, first).is_proven
     apart = compare(backend, ids, first, second)

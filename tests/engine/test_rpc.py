@@ -10,6 +10,7 @@ import pytest
 from agspec_tui.commands import LoadModel
 from agspec_tui.engine.llama import LlamaBackend
 from agspec_tui.engine.llama_devices import _rpc_registry, add_servers
+from agspec_tui.engine.types import Part
 from agspec_tui.errors import EngineError
 from agspec_tui.session.egress import EgressMeter
 
@@ -57,10 +58,10 @@ def server():
 
 def greedy(backend, ids, n_tokens):
     out = []
-    backend.decode(ids[:-1], 0, 0, 0)
+    backend.decode([Part(ids[:-1], 0, 0, 0)])
     token, pos = ids[-1], len(ids) - 1
     for _ in range(n_tokens):
-        token = int(backend.decode([token], pos, 0, 1)[0].argmax())
+        token = int(backend.decode([Part([token], pos, 0, 1)])[0].argmax())
         out.append(token)
         pos += 1
     return out

@@ -6,6 +6,7 @@ import pytest
 from agspec_tui.commands import ConfigureDrafting, Generate, LoadModel, Message
 from agspec_tui.engine import saved_cache
 from agspec_tui.engine.cache import KvCache
+from agspec_tui.engine.types import Part
 from agspec_tui.errors import EngineError
 from tests.engine.ngram_backend import NgramBackend
 
@@ -30,8 +31,8 @@ def filled(names, n_ctx=400):
         placed = cache.place(name, number + 1, [1 + number] * 40)
         assert placed is not None
         placed.sequence.tokens += placed.sequence.prompt
-        backend.decode([1 + number] * 20, 0, placed.sequence.slot, 0)
-        backend.decode([1 + number] * 20, 20, placed.sequence.slot, 0)
+        backend.decode([Part([1 + number] * 20, 0, placed.sequence.slot, 0)])
+        backend.decode([Part([1 + number] * 20, 20, placed.sequence.slot, 0)])
         cache.release(placed.sequence)
     return backend, cache
 

@@ -8,6 +8,7 @@ from agspec_tui.commands import Generate, LoadModel, Message
 from agspec_tui.drafting.choose import make_drafter
 from agspec_tui.engine.llama import LlamaBackend
 from agspec_tui.engine.loop import Decoder
+from agspec_tui.engine.types import Part
 from agspec_tui.events import GenerationFinished
 from agspec_tui.policy.fixed import Fixed
 from agspec_tui.policy.off import Off
@@ -53,17 +54,17 @@ def test_the_load_says_what_memory_it_is_and_that_it_can_be_wound_back(backend):
 def test_a_cell_older_than_the_window_is_still_there_when_a_draft_is_rejected(clean):
     ids = clean.tokenize(LINES, special=False)[:1100].tolist()
     for start in range(0, 1024, 256):
-        clean.decode(ids[start : start + 256], start, 0, 0)
-    expected = clean.decode(ids[1024:1025], 1024, 0, 1)[0].copy()
+        clean.decode([Part(ids[start : start + 256], start, 0, 0)])
+    expected = clean.decode([Part(ids[1024:1025], 1024, 0, 1)])[0].copy()
     # Back over more than a window, then forward again.
     assert clean.trim(0, 512)
     for start in range(512, 1024, 256):
-        clean.decode(ids[start : start + 256], start, 0, 0)
+        clean.decode([Part(ids[start : start + 256], start, 0, 0)])
     wrong = [9, 9, 9]
-    rows = clean.decode([ids[1024], *wrong], 1024, 0, 4)
+    rows = clean.decode([Part([ids[1024], *wrong], 1024, 0, 4)])
     assert np.array_equal(rows[0], expected)
     assert clean.trim(0, 1024)
-    assert np.array_equal(clean.decode(ids[1024:1025], 1024, 0, 1)[0], expected)
+    assert np.array_equal(clean.decode([Part(ids[1024:1025], 1024, 0, 1)])[0], expected)
 
 
 def test_replies_beyond_the_window_are_equal_with_and_without_drafts(clean):

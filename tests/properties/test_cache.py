@@ -4,6 +4,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from agspec_tui.engine.cache import KvCache
 from agspec_tui.engine.sequence import Sequence
+from agspec_tui.engine.types import Part
 from tests.engine.ngram_backend import NgramBackend
 
 N_CTX = 200
@@ -71,7 +72,7 @@ class CacheModel(RuleBasedStateMachine):
     def add(self, sequence: Sequence, ids: list[int]) -> None:
         for start in range(0, len(ids), self.backend.n_batch):
             part = ids[start : start + self.backend.n_batch]
-            self.backend.decode(part, len(sequence.tokens), sequence.slot, 0)
+            self.backend.decode([Part(part, len(sequence.tokens), sequence.slot, 0)])
             sequence.tokens += part
 
     @invariant()

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -27,6 +27,9 @@ class GarbageDrafter(NaiveDrafter):
     def __init__(self, seed: int) -> None:
         super().__init__()
         self._state = seed
+
+    def beside(self) -> "GarbageDrafter":
+        return type(self)(self._state + 1)
 
     def match(self) -> Match:
         return Match(9, "session")
@@ -57,13 +60,18 @@ def policy_of(name: str, k: int) -> Policy:
 
 
 def say(
-    decoder: Decoder, events: list[EngineEvent], texts: Sequence[str], request: int = 1, **more: int
+    decoder: Decoder,
+    events: list[EngineEvent],
+    texts: Sequence[str],
+    request: int = 1,
+    cancelled: Callable[[], bool] = lambda: False,
+    **more: int,
 ) -> GenerationFinished:
     messages = tuple(Message("user", text) for text in texts)
     command = Generate(
         request=request, sequence="a", turn=1, role="coder", messages=messages, **more
     )
-    decoder.generate(command, lambda: False)
+    decoder.generate(command, cancelled)
     finished = events[-1]
     assert isinstance(finished, GenerationFinished)
     return finished
@@ -106,7 +114,8 @@ def test_a_cancel_at_any_decode_leaves_the_committed_tokens_in_the_cache(seed, d
     backend = NgramBackend(seed, eog=False)
     decoder = Decoder(backend, drafter_of(drafter, seed), Fixed(k), events.append)
     backend.abort_at = at
-    first = say(decoder, events, ["abc abc abc"], max_tokens=40)
+    stopped = lambda: backend.n_decodes >= at  # noqa: E731
+    first = say(decoder, events, ["abc abc abc"], cancelled=stopped, max_tokens=40)
     committed = list(first.ids)
     cache = backend.cache[0]
     if first.stop_reason == "cancelled" and committed:

@@ -41,6 +41,9 @@ class NaiveDrafter:
     def observe(self, n_drafted: int, n_accepted: int) -> None:
         pass
 
+    def beside(self) -> "NaiveDrafter":
+        return type(self)()
+
     def index(self, path: str, views: Views) -> int:
         return 0
 

@@ -10,6 +10,7 @@ from random_gguf import SHAPES, Shape, n_tokens_of, qwen2_tensors, write_model, 
 from agspec_tui.commands import LoadModel
 from agspec_tui.engine.llama import LlamaBackend
 from agspec_tui.engine.llama_tokenizer import Vocabulary
+from agspec_tui.engine.types import Part
 from agspec_tui.models.gguf import read_header
 from tests.house.sources import ROOT
 
@@ -114,7 +115,7 @@ def test_the_library_loads_it_and_decodes_tokens_that_differ(model):
 
 def decoded(backend: LlamaBackend, ids: list[int]) -> np.ndarray:
     """Logit rows of a text that is all that is in the cache."""
-    return backend.decode(ids, 0, 0, len(ids))
+    return backend.decode([Part(ids, 0, 0, len(ids))])
 
 
 def test_a_vocabulary_without_weights_is_the_same_tokenizer(smollm2, tmp_path):

@@ -1,6 +1,7 @@
 """What the drafters with an automaton over the context have in common."""
 
 from collections.abc import Sequence
+from typing import Self
 
 from agspec_tui._native import SuffixAutomaton
 from agspec_tui.drafting.agspec import StaticCorpus
@@ -51,6 +52,10 @@ class AutomatonDrafter(ContextDrafter):
         self._automaton.append(self._text.ids[self._automaton.n_tokens :])
         if self._static is not None and len(ids):
             self._static.feed(ids)
+
+    def beside(self) -> Self:
+        """A new one on the same static corpus."""
+        return type(self)(self._static.beside() if self._static is not None else None)
 
     def reset(self) -> None:
         """Drop the context; the static corpus stays."""

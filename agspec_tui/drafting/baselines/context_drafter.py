@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from agspec_tui.drafting.context_text import ContextText
 from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Match, Piece, Views
@@ -27,6 +28,10 @@ class ContextOnly:
 
     def observe(self, n_drafted: int, n_accepted: int) -> None:
         """Nothing is learned."""
+
+    def beside(self) -> Self:
+        """A new one: it holds one context and nothing else."""
+        return type(self)()
 
     def index(self, path: str, views: Views) -> int:
         """Files are not used; the corpus has 0 tokens."""

@@ -123,6 +123,12 @@ class FastCoder(AutomatonDrafter):
         n_tried, n_good = self._records.get(self._newest, (0, 0))
         self._records[self._newest] = (n_tried + 1, n_good + (n_accepted > 0))
 
+    def beside(self) -> "FastCoder":
+        """One with a cache and records of its own, on the same repository and general stores."""
+        other = super().beside()
+        other._repository = self._repository.beside()
+        return other
+
     def index(self, path: str, views: Views) -> int:
         """Put a file's raw view into the repository store; returns the store's tokens.
 

@@ -108,6 +108,10 @@ class Rest:
     def observe(self, n_drafted: int, n_accepted: int) -> None:
         """Nothing is learnt from it."""
 
+    def beside(self) -> "Rest":
+        """A new one on the same corpus."""
+        return Rest(self._file)
+
     def index(self, path: str, views: Views) -> int:
         """Files are not looked at; the corpus has 0 tokens."""
         return 0
