@@ -26,6 +26,7 @@ from agspec_tui.config import Config, logs_dir
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.engine.llama import LlamaBackend
 from agspec_tui.engine.prompt import PromptBuilder
+from agspec_tui.engine.types import Part
 from agspec_tui.errors import AgspecError
 
 N_CTX = 8192
@@ -167,7 +168,7 @@ def row_behind(backend: LlamaBackend, ids: Sequence[int], size: int) -> Row:
     borders = [*range(0, start, backend.n_batch), *range(start, len(ids), size), len(ids)]
     row = np.empty(0, np.float32)
     for begin, end in pairwise(borders):
-        row = backend.decode(ids[begin:end], begin, 0, 1)[0].copy()
+        row = backend.decode([Part(ids[begin:end], begin, 0, 1)])[0].copy()
     return row
 
 
