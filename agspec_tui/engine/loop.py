@@ -62,6 +62,7 @@ class Decoder:
         self._turns = Turns(backend, self._cache.may_read)
         self._pass_ended_s = 0.0
         self._n_aborted = 0
+        self._prepared: tuple[Generate, Chooser, Reply] | None = None
 
     @property
     def drafter(self) -> Drafter:
@@ -141,14 +142,14 @@ class Decoder:
         """
         pieces = self.pieces(command) if pieces is None else pieces
         ids = [token for piece in pieces for token in piece.ids]
+        prepared, self._prepared = self._prepared, None
+        if prepared is None or prepared[0] is not command:  # else it has waited for room
+            prepared = command, self._chooser(command, ids), self._reply(command, ids)
         placed = self._cache.place(command.sequence, command.request, ids, len(command.said))
         if placed is None:
+            self._prepared = prepared
             return None
-        try:
-            chooser, reply = self._chooser(command, ids), self._reply(command, ids)
-        except AgspecError:
-            self._cache.release(placed.sequence)
-            raise
+        _, chooser, reply = prepared
         lane, drafter = self._lanes.take()
         generation = Generation(
             command,
