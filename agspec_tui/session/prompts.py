@@ -2,6 +2,10 @@
 
 The system message holds nothing that changes within a session, and files and tool output stand in
 user messages only, where they are tokenised with special tokens off.
+
+Each role's instruction is its system message. Behind a system message and an issue that all roles
+share, the engine would read the issue once for all of them, some hundred tokens less in a task; but
+there the 1.5B model answered in a form that could not be used, and took four turns instead of one.
 """
 
 import re
