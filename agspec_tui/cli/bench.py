@@ -150,11 +150,13 @@ def _announce(model: str, methods: list[Method], prompts: list[BenchPrompt], bat
 
 def _show_run(run: Run) -> None:
     n_accepted = sum(turn.n_accepted for turn in run.turns)
-    rate = run.n_tokens / run.decode_s if run.decode_s else 0.0
+    # The time of prompts that are decoded at once is no single one's.
+    own_s = 0.0 if run.at_once else run.decode_s
+    rate = f"{run.n_tokens / own_s:>7.2f}" if own_s else f"{'–':>7}"
     ends = ", ".join(turn.stop_reason for turn in run.turns)
     print(
         f"  {run.prompt.kind:<11}{run.prompt.name:<16} {run.method:<23} {run.n_tokens:>5} tokens"
-        f" {rate:>7.2f} tok/s  accept length {1 + n_accepted / max(1, run.n_steps):.2f}"
+        f" {rate} tok/s  accept length {1 + n_accepted / max(1, run.n_steps):.2f}"
         f"  ended by {ends}",
         file=sys.stderr,
         flush=True,

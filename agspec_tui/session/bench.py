@@ -49,6 +49,8 @@ class Run:
     """What came out, turn by turn."""
     decode_s: float
     """Seconds of decoding; where prompts were decoded at once, its share of their wall time."""
+    at_once: bool = False
+    """Whether prompts were decoded at once."""
 
     @property
     def n_tokens(self) -> int:
@@ -186,7 +188,7 @@ async def _decode(
     own_s = [sum(turn.decode_s for turn in talk.turns) for talk in talks]
     seconds = own_s if len(group) == 1 else [wall_s / len(group)] * len(group)
     return [
-        Run(method.name, talk.prompt, tuple(talk.turns), decode_s)
+        Run(method.name, talk.prompt, tuple(talk.turns), decode_s, len(group) > 1)
         for talk, decode_s in zip(talks, seconds, strict=True)
     ]
 
