@@ -91,16 +91,15 @@ class BenchPrompt:
         return IndexDocument(path=self.path, views=form(self.form).index_views(self.text))
 
     def opening(self) -> tuple[Message, ...]:
-        """Messages of the first turn; the file first, so that prompts on one file share it."""
-        parts = []
-        if self.path:
-            parts.append(fenced_file(self.path, self.text))
+        """Messages of the first turn."""
+        system, parts = _SYSTEM, [self.change]
         if self.form != _NO_FORM:
-            parts.append(form(self.form).instructions())
-        parts.append(self.change)
+            system += f"\n\n{form(self.form).instructions()}"
+        if self.path:
+            parts.insert(0, fenced_file(self.path, self.text))
         if self.form == "whole":
             parts.append(f"Reply with the whole file {self.path}.")
-        return Message("system", _SYSTEM), Message("user", "\n".join(parts))
+        return Message("system", system), Message("user", "\n".join(parts))
 
 
 def read_prompts(path: Path | None, kinds: Sequence[str] = ()) -> list[BenchPrompt]:
