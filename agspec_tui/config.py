@@ -143,6 +143,11 @@ def prefixes_dir() -> Path:
     return Path(platformdirs.user_data_dir("agspec-tui")) / "prefixes"
 
 
+def evals_dir() -> Path:
+    """Where `eval` keeps finished tasks. Not created here."""
+    return Path(platformdirs.user_data_dir("agspec-tui")) / "evals"
+
+
 def logs_dir() -> Path:
     """Where the engine's log files go. Not created here."""
     return Path(platformdirs.user_log_dir("agspec-tui"))

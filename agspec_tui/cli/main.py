@@ -21,6 +21,7 @@ PROGRAM = "agspec-tui"
 
 _COMMANDS: dict[str, tuple[str, str, str]] = {
     "fix": ("agspec_tui.cli.fix", "fix", "Fix an issue without a screen."),
+    "eval": ("agspec_tui.cli.eval", "evaluate", "Count the issues fixed in a folder of tasks."),
     "bench": ("agspec_tui.cli.bench", "bench", "Measure tokens/s of drafting methods, live."),
     "replay": ("agspec_tui.cli.replay", "replay", "Replay recorded sessions, without a model."),
     "calibrate": ("agspec_tui.cli.calibrate", "calibrate", "Measure what drafts cost here."),
