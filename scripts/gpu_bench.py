@@ -80,18 +80,19 @@ class Bench:
             for name in rotated(list(self._methods), number):
                 await self._client.configure(self._methods[name])
                 await self._client.reset(keep_cache=True)
+                batch = len(replies)
                 for reply in replies:  # the prompts are read before time is taken
-                    await self._say(reply, 1)
+                    await self._say(reply, 1, batch)
                 await self._client.reset(keep_cache=True)
                 started = time.perf_counter()
-                said = [self._say(reply, MOST_REPLY) for reply in replies]
+                said = [self._say(reply, MOST_REPLY, batch) for reply in replies]
                 tallies[name].finished += await asyncio.gather(*said)
                 tallies[name].seconds += time.perf_counter() - started
         return tallies
 
-    async def _say(self, reply: Reply, n_tokens: int) -> GenerationFinished:
+    async def _say(self, reply: Reply, n_tokens: int, batch: int = 1) -> GenerationFinished:
         self._request += 1
-        command = reply.command(self._request, forced=n_tokens)
+        command = reply.command(self._request, forced=n_tokens, batch=batch)
         finished = await self._client.generate(command)
         if finished.n_tokens < len(command.forced) and finished.stop_reason not in ("eog", "stop"):
             reason = finished.stop_reason

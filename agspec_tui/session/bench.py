@@ -149,8 +149,8 @@ class _Talk:
     turns: list[GenerationFinished] = field(default_factory=list)
     """Its replies so far."""
 
-    def next(self, request: int) -> Generate:
-        """The command for the next reply."""
+    def next(self, request: int, batch: int) -> Generate:
+        """The command for the next reply, one of `batch` that are decoded at once."""
         return Generate(
             request=request,
             sequence=self.sequence,
@@ -158,6 +158,7 @@ class _Talk:
             role=self.prompt.role,
             messages=said_before(self.prompt, self.turns),
             max_tokens=self.prompt.most_tokens,
+            batch=batch,
         )
 
 
@@ -177,7 +178,7 @@ async def _decode(
     wall_s = 0.0
     for turn in range(max(prompt.n_turns for prompt in group)):
         speaking = [talk for talk in talks if turn < talk.prompt.n_turns]
-        commands = [talk.next(next(requests)) for talk in speaking]
+        commands = [talk.next(next(requests), len(group)) for talk in speaking]
         if len(group) > 1:
             await _read(client, commands, requests)
         started = time.perf_counter()
