@@ -14,6 +14,7 @@ from agspec_tui.forms.hunks import edits_of, placements
 from agspec_tui.forms.linediff import changes
 from agspec_tui.forms.paths import clean
 from agspec_tui.forms.splice import LineEdit, Span, spans, splice
+from agspec_tui.forms.syntax import refuse_broken
 from agspec_tui.forms.text import Text, decode, lines_of, normalise
 from agspec_tui.forms.types import FileChange, FileEdit, Landing, Placement
 
@@ -40,6 +41,7 @@ def land(
     *,
     root: str = "",
     allow_shrink: bool = False,
+    fuzzy: bool = False,
 ) -> Landing:
     """Land a turn's edits: all, or none.
 
@@ -48,6 +50,8 @@ def land(
         read: Bytes of a file by its path relative to the repository; None if there is none.
         root: Absolute path of the repository; absolute paths inside it become relative.
         allow_shrink: Let a whole file lose more than 40 % of 20 or more lines, or all of them.
+        fuzzy: Also land a hunk at the one place it is clearly most like. Only for a caller that
+            asks the person about every line of `Landing.doubtful` before anything is written.
 
     Raises:
         EditError: any edit was refused, or nothing would change. The message names the file and
@@ -57,7 +61,9 @@ def land(
     errors: list[EditError] = []
     for edit in _by_path(edits, root):
         try:
-            landed.append(_land_file(edit, read, allow_shrink))
+            one = _land_file(edit, read, allow_shrink=allow_shrink, fuzzy=fuzzy)
+            refuse_broken(edit.path, one.change.before, one.change.after)
+            landed.append(one)
         except EditError as error:
             errors.append(_naming(edit.path, error))
     if errors:
@@ -94,7 +100,7 @@ def _naming(path: str, error: EditError) -> EditError:
     return EditError(f"{path}: {error.message}", error.hint, error.detail)
 
 
-def _land_file(edit: FileEdit, read: Read, allow_shrink: bool) -> _Landed:
+def _land_file(edit: FileEdit, read: Read, *, allow_shrink: bool, fuzzy: bool) -> _Landed:
     before = read(edit.path)
     if edit.delete:
         if before is None:
@@ -105,7 +111,7 @@ def _land_file(edit: FileEdit, read: Read, allow_shrink: bool) -> _Landed:
         return _created(edit, read)
     text = decode(before)
     if edit.whole is None:
-        return _patched(edit, text)
+        return _patched(edit, text, fuzzy)
     if edit.create and before:
         raise EditError(
             f"{edit.path}: cannot be created, it exists and is not empty",
@@ -181,8 +187,8 @@ def _refuse_shrink(path: str, n_old: int, n_new: int, allowed: bool) -> None:
         )
 
 
-def _patched(edit: FileEdit, text: Text) -> _Landed:
-    placed = placements(edit, text.lines)
+def _patched(edit: FileEdit, text: Text, fuzzy: bool) -> _Landed:
+    placed = placements(edit, text.lines, fuzzy=fuzzy)
     line_edits = edits_of(edit.path, placed, len(text.lines))
     final: bool | None = None
     for hunk, place in placed:

@@ -1,11 +1,16 @@
-"""From a form's name to the form."""
+"""From a form's name to the form: the one place where forms are registered."""
 
+from agspec_tui.commands import DocumentView
 from agspec_tui.errors import UsageError
+from agspec_tui.forms.search_replace import SearchReplace
 from agspec_tui.forms.types import Form
 from agspec_tui.forms.udiff import UDiff
 from agspec_tui.forms.whole import Whole
+from agspec_tui.forms.whole_json import WholeJson
 
-NAMES = ("whole", "udiff")
+_FORMS: tuple[type[Form], ...] = (Whole, UDiff, SearchReplace, WholeJson)
+
+NAMES = tuple(one.name for one in _FORMS)
 
 
 def form(name: str) -> Form:
@@ -14,9 +19,20 @@ def form(name: str) -> Form:
     Raises:
         UsageError: there is no such form.
     """
-    match name:
-        case "whole":
-            return Whole()
-        case "udiff":
-            return UDiff()
+    for one in _FORMS:
+        if one.name == name:
+            return one()
     raise UsageError(f"unknown edit form {name!r}", f"choose one of {', '.join(NAMES)}")
+
+
+def views_of(name: str, text: str) -> tuple[DocumentView, ...]:
+    r"""Views of a file in an edit form, in the order in which they are indexed.
+
+    Args:
+        name: name of the form.
+        text: the file, with any line ends; views have `\n` only.
+
+    Raises:
+        UsageError: there is no such form.
+    """
+    return form(name).index_views(text)

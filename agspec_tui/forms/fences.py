@@ -1,9 +1,8 @@
-"""Fences as CommonMark has them, and what comes before parsing: line ends and reasoning."""
+"""Fences as CommonMark has them."""
 
 import re
 from dataclasses import dataclass
 
-from agspec_tui.errors import EditError
 from agspec_tui.forms.text import normalise
 
 _FENCE = re.compile(r"^( {0,3})(`{3,}(?=[^`]*$)|~{3,})[ \t]*(.*?)[ \t]*$")
@@ -79,54 +78,3 @@ def fenced_file(path: str, text: str) -> str:
         body += "\n"
     fence = fence_for(body)
     return f"{path}\n{fence}{tag_for(path)}\n{body}{fence}\n"
-
-
-def prepare(reply: str) -> list[str]:
-    """Lines of a reply with `\\n` line ends and without its reasoning.
-
-    Raises:
-        EditError: the reply ends inside its reasoning.
-    """
-    lines = normalise(reply.removeprefix("\ufeff")).split("\n")
-    return _without_reasoning(lines)
-
-
-def _without_reasoning(lines: list[str]) -> list[str]:
-    """Drop `<think>` blocks that begin outside fences, and all before an orphan `</think>`."""
-    out: list[str] = []
-    opener: Fence | None = None
-    thinking = False
-    for line in _after_orphan(lines):
-        rest = line
-        if thinking or (opener is None and line.lstrip().startswith("<think>")):
-            _, closing, rest = line.partition("</think>")
-            thinking = not closing
-            if thinking or not rest.strip():
-                continue
-        out.append(rest)
-        fence = fence_at(rest)
-        if fence is not None:
-            opener = fence if opener is None else None if fence.closes(opener) else opener
-    if thinking:
-        raise EditError("the reply ends inside its reasoning", "answer with the edit itself")
-    return out
-
-
-def _after_orphan(lines: list[str]) -> list[str]:
-    """Templates may open the reasoning in the prompt: then only its end is in the reply.
-
-    A file may hold such a line itself. So the mark must stand outside fences, and a whole answer,
-    with as many fences that open as close, must follow it.
-    """
-    opener: Fence | None = None
-    for index, line in enumerate(lines):
-        if line.lstrip().startswith("<think>"):
-            return lines
-        fence = fence_at(line)
-        if fence is not None:
-            opener = fence if opener is None else None if fence.closes(opener) else opener
-        head, closing, rest = line.partition("</think>")
-        if opener is None and closing and not (head.strip() and rest.strip()):
-            after = [rest, *lines[index + 1 :]] if rest.strip() else lines[index + 1 :]
-            return after if sum(fence_at(kept) is not None for kept in after) % 2 == 0 else lines
-    return lines

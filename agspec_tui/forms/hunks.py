@@ -5,18 +5,23 @@ from itertools import pairwise
 
 from agspec_tui.errors import EditError
 from agspec_tui.forms import refusals
-from agspec_tui.forms.linediff import changes_of
+from agspec_tui.forms.fuzzy import fuzzy_place
+from agspec_tui.forms.linediff import Change, changes, changes_of
 from agspec_tui.forms.locate import Finder, Place, choose
+from agspec_tui.forms.phrase import whole_line
 from agspec_tui.forms.splice import LineEdit
 from agspec_tui.forms.types import FileEdit, Hunk
 
 
-def placements(edit: FileEdit, lines: Sequence[str]) -> list[tuple[Hunk, Place | None]]:
+def placements(
+    edit: FileEdit, lines: Sequence[str], *, fuzzy: bool = False
+) -> list[tuple[Hunk, Place | None]]:
     """Every hunk with its place; None for one that appends. Order settles what hints do not.
 
     Args:
         edit: An edit with hunks.
         lines: Lines of the old file without their ends.
+        fuzzy: Also take the one place that a hunk is clearly most like.
 
     Raises:
         EditError: a hunk fits nowhere, or in several places that nothing tells apart.
@@ -24,11 +29,17 @@ def placements(edit: FileEdit, lines: Sequence[str]) -> list[tuple[Hunk, Place |
     finder = Finder(lines)
     found: list[list[Place]] = []
     picked: list[Place | None] = []
-    for hunk in edit.hunks:
+    hunks = list(edit.hunks)
+    for index, hunk in enumerate(hunks):
         if hunk.old:
             _refuse_blank(edit.path, hunk)
             refusals.refuse_elision(edit.path, hunk, lines)
             places = finder.places(hunk)
+            if not places and (widened := whole_line(edit.path, hunk, lines)) is not None:
+                hunks[index] = hunk = widened
+                places = finder.places(hunk)
+            if not places and fuzzy and (like := fuzzy_place(hunk, lines)) is not None:
+                places = [like]
             if not places:
                 raise refusals.not_found(edit.path, hunk, lines)
         else:
@@ -36,12 +47,12 @@ def placements(edit: FileEdit, lines: Sequence[str]) -> list[tuple[Hunk, Place |
             places = []
         found.append(places)
         picked.append(choose(places, hunk, lines) if places else None)
-    for index, hunk in enumerate(edit.hunks):
+    for index, hunk in enumerate(hunks):
         if found[index] and picked[index] is None:
-            picked[index] = _by_order(index, edit.hunks, found, picked)
+            picked[index] = _by_order(index, hunks, found, picked)
             if picked[index] is None:
                 raise refusals.not_unique(edit.path, hunk, found[index])
-    return list(zip(edit.hunks, picked, strict=True))
+    return list(zip(hunks, picked, strict=True))
 
 
 def _by_order(
@@ -107,6 +118,7 @@ def _line_edits(path: str, hunk: Hunk, place: Place | None, n_lines: int) -> lis
     """A hunk's changed lines alone: its context keeps the bytes of the file."""
     if place is None:
         return [LineEdit(n_lines, n_lines, hunk.new, hunk.number, "append")]
+    _refuse_two_readings(path, hunk, place)
     out: list[LineEdit] = []
     for run in changes_of(hunk):
         lines = [place.shift.apply(line) for line in hunk.new[run.j1 : run.j2]]
@@ -125,6 +137,26 @@ def _line_edits(path: str, hunk: Hunk, place: Place | None, n_lines: int) -> lis
         if new or end > start:
             out.append(LineEdit(start, end, new, hunk.number, place.rule))
     return out
+
+
+def _refuse_two_readings(path: str, hunk: Hunk, place: Place) -> None:
+    """Where blank lines of the file stand between, it matters which of two like lines stays.
+
+    A hunk without marks does not say it: its diff from the front and that from the back differ.
+    """
+    if hunk.marks or place.end - place.start == len(hunk.old):
+        return
+    n_old, n_new = len(hunk.old), len(hunk.new)
+    front = changes_of(hunk)
+    back = [
+        Change(n_old - one.i2, n_old - one.i1, n_new - one.j2, n_new - one.j1)
+        for one in reversed(changes(hunk.old[::-1], hunk.new[::-1]))
+    ]
+    if front != back:
+        raise EditError(
+            f"{path}, hunk {hunk.number}: it leaves out blank lines; which lines go is not sure",
+            "copy the blank lines too",
+        )
 
 
 def _boundary(at: Sequence[int], index: int) -> int:

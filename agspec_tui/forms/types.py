@@ -89,12 +89,23 @@ class Landing:
     placements: tuple[Placement, ...]
     """Every replacement with its place, in the order of the files and of their lines."""
 
+    @property
+    def doubtful(self) -> tuple[str, ...]:
+        """One line about each place that is only like what the reply gave: ask before writing."""
+        return tuple(
+            f"{one.path}, hunk {one.hunk}: placed at line {one.line} by likeness only"
+            for one in self.placements
+            if one.rule == "fuzzy"
+        )
+
 
 class Form(Protocol):
     """One edit form: serves the prompt, the drafter's index, the parser and the screen alike."""
 
     name: str
     """`whole`, `udiff`, …"""
+    complete: bool
+    """Whether a reply holds every line of a file it changes, so that it is as long as the file."""
 
     def instructions(self) -> str:
         """How the coder must answer, in a few lines of the prompt."""

@@ -2,11 +2,13 @@
 
 from agspec_tui.commands import DocumentView
 from agspec_tui.errors import EditError
-from agspec_tui.forms.fences import fence_at, fenced_file, prepare
+from agspec_tui.forms.carried import carried
+from agspec_tui.forms.fences import fence_at, fenced_file
 from agspec_tui.forms.paths import from_line
+from agspec_tui.forms.reasoning import prepare
 from agspec_tui.forms.types import FileEdit
 from agspec_tui.forms.udiff_reader import Reader
-from agspec_tui.forms.views import views_of
+from agspec_tui.forms.views import minus, raw, space, views
 
 _TAGS = ("diff", "patch", "udiff")
 
@@ -37,6 +39,7 @@ class UDiff:
     """Unified diffs, located by their text."""
 
     name = "udiff"
+    complete = False
 
     def instructions(self) -> str:
         """How to answer, with one example."""
@@ -48,16 +51,19 @@ class UDiff:
 
     def index_views(self, text: str) -> tuple[DocumentView, ...]:
         """`space` and `minus`: the file with each line so prefixed; then `raw`, for new lines."""
-        return views_of(self.name, text)
+        return views(text, (("space", space), ("minus", minus), ("raw", raw)))
 
     def parse(self, reply: str, expected: tuple[str, ...] = ()) -> tuple[FileEdit, ...]:
-        """Read the diffs of a reply.
+        """Read the diffs of a reply, or the tool calls that say an edit.
 
         Raises:
             EditError: it holds no diff, ends inside one, changes nothing, renames a file, or names
                 no file where not exactly one is expected.
         """
         lines = prepare(reply)
+        calls = carried(lines, expected)
+        if calls:
+            return calls
         reader = Reader(expected)
         fenced = False
         for start, stop in _diff_blocks(lines):

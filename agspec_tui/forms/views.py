@@ -12,7 +12,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 from agspec_tui.commands import DocumentView
-from agspec_tui.errors import UsageError
 from agspec_tui.forms.text import lines_of, normalise
 
 _LINE_END = re.compile(rb"\n")
@@ -45,38 +44,26 @@ def escaped_ascii(text: str) -> str:
     return json.dumps(text)[1:-1]
 
 
-_View = tuple[str, Callable[[str], str]]
-_RAW: _View = ("raw", raw)
-_VIEWS: dict[str, tuple[_View, ...]] = {
-    "whole": (_RAW,),
-    "udiff": (("space", space), ("minus", minus), _RAW),
-    "search-replace": (_RAW,),
-    "whole-json": (("escaped", escaped), ("escaped-ascii", escaped_ascii), _RAW),
-}
+View = tuple[str, Callable[[str], str]]
+"""Name of a view, and what makes it from a file's text."""
 
 
-def views_of(form: str, text: str) -> tuple[DocumentView, ...]:
-    r"""Views of a file in an edit form, in the order in which they are indexed.
+def views(text: str, makers: Sequence[View]) -> tuple[DocumentView, ...]:
+    r"""Views of a file, in the order of their makers.
 
-    `escaped-ascii` is left out where it equals `escaped`.
+    `escaped-ascii` is left out where it equals the view before it.
 
     Args:
-        form: name of the form.
         text: the file, with any line ends; views have `\n` only.
-
-    Raises:
-        UsageError: there is no such form.
+        makers: name and maker of each view.
     """
-    makers = _VIEWS.get(form)
-    if makers is None:
-        raise UsageError(f"unknown edit form {form!r}", f"choose one of {', '.join(_VIEWS)}")
     plain = normalise(text)
-    views = [DocumentView(name, make(plain)) for name, make in makers]
-    return tuple(
-        view
-        for view in views
-        if view.name != "escaped-ascii" or view.text != views[0].text  # behind `escaped`
-    )
+    made: list[DocumentView] = []
+    for name, make in makers:
+        view = DocumentView(name, make(plain))
+        if name != "escaped-ascii" or not made or view.text != made[-1].text:
+            made.append(view)
+    return tuple(made)
 
 
 def line_starts(view: DocumentView) -> list[int]:

@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 
 from agspec_tui.commands import DocumentView
 from agspec_tui.errors import EditError
-from agspec_tui.forms.fences import Fence, fence_at, fenced_file, prepare
+from agspec_tui.forms.carried import carried
+from agspec_tui.forms.carriers import is_call
+from agspec_tui.forms.fences import Fence, fence_at, fenced_file
 from agspec_tui.forms.paths import (
     expected_path,
     from_first_line,
@@ -14,8 +16,9 @@ from agspec_tui.forms.paths import (
     looks_like_path,
     settle,
 )
+from agspec_tui.forms.reasoning import prepare
 from agspec_tui.forms.types import FileEdit
-from agspec_tui.forms.views import views_of
+from agspec_tui.forms.views import raw, views
 
 _SHELLS_TEXT = "bash sh shell zsh fish console terminal powershell cmd bat output log"
 _SHELLS = frozenset(_SHELLS_TEXT.split())
@@ -58,6 +61,7 @@ class Whole:
     """Complete files. The default for small models: nothing has to be located."""
 
     name = "whole"
+    complete = True
 
     def instructions(self) -> str:
         """How to answer; the form itself is seen from the files in the prompt."""
@@ -69,16 +73,17 @@ class Whole:
 
     def index_views(self, text: str) -> tuple[DocumentView, ...]:
         """`raw`: the file itself."""
-        return views_of(self.name, text)
+        return views(text, (("raw", raw),))
 
     def parse(self, reply: str, expected: tuple[str, ...] = ()) -> tuple[FileEdit, ...]:
-        """Read the files of a reply.
+        """Read the files of a reply, or the tool calls that say an edit.
 
         Raises:
             EditError: it holds no file, ends inside one, names one twice with two contents, or
                 names none where not exactly one is expected.
         """
-        return self._read(prepare(reply), expected)
+        lines = prepare(reply)
+        return carried(lines, expected) or self._read(lines, expected)
 
     def _read(self, lines: list[str], expected: tuple[str, ...]) -> tuple[FileEdit, ...]:
         blocks = _blocks(lines, expected)
@@ -209,6 +214,10 @@ def _unnamed(
     lines: list[str], blocks: list[_Block], expected: tuple[str, ...]
 ) -> tuple[FileEdit, ...]:
     """The files of a reply that has no path beside any block."""
+    if any(is_call(line) for line in _outside(lines, blocks)):
+        raise EditError(
+            "the reply holds a tool call behind another block", "answer with the files alone"
+        )
     files = [b for b in blocks if b.opener.info.split(" ")[0].lower() not in _SHELLS | _DIFFS]
     hint = "put the path alone on the line before each fenced block"
     if not files:
@@ -227,6 +236,12 @@ def _unnamed(
     if len(files) > 1:
         raise EditError("the reply has several blocks and names no file", hint)
     return (_edit(lines, files[0], expected[0]),)
+
+
+def _outside(lines: list[str], blocks: list[_Block]) -> list[str]:
+    """The lines that are in no block."""
+    inside = {i for block in blocks for i in range(block.start - 1, block.last + 1)}
+    return [line for i, line in enumerate(lines) if i not in inside]
 
 
 def _comment_path(lines: list[str], block: _Block, expected: tuple[str, ...]) -> str | None:

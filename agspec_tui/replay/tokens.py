@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from agspec_tui.drafting.types import Ids, Piece
-from agspec_tui.forms.views import views_of
+from agspec_tui.forms.choose import views_of
 from agspec_tui.replay.edit_formats import forms_of, turns_of
 from agspec_tui.replay.shown_files import ShownFiles
 from agspec_tui.replay.traces import TraceCall, TraceSession

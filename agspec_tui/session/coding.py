@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from agspec_tui.errors import EditError, UsageError
 from agspec_tui.events import Warned
 from agspec_tui.forms.choose import form as form_named
+from agspec_tui.forms.cut import refuse_cut
 from agspec_tui.forms.types import FileEdit, Form
 from agspec_tui.session.context import Fitted, fit
 from agspec_tui.session.handover import EditSet, RunResult, Step
@@ -124,15 +125,7 @@ class Coding:
             form=prompt.form.name,
             max_tokens=prompt.max_tokens,
         )
-        if finished.stop_reason == "loop":
-            raise EditError(
-                f"the reply repeated itself and was ended after {finished.n_tokens} tokens",
-                "write each line once",
-            )
-        if finished.stop_reason in ("length", "context"):
-            raise EditError(
-                f"the reply was cut off after {finished.n_tokens} tokens", "answer more briefly"
-            )
+        refuse_cut(finished.stop_reason, finished.n_tokens)
         allowed = (*step.files, *step.new)
         edits = self._parse(finished.text, prompt.form, allowed)
         kept, dropped = keep_allowed(
@@ -198,7 +191,7 @@ class Coding:
         for name in names:
             form = form_named(name)
             needed = int(n_files * 1.25) + _N_SPARE_TOKENS
-            if name != "whole":
+            if not form.complete:
                 needed = min(needed, _N_DIFF_REPLY_TOKENS)
             if needed > limit:
                 continue

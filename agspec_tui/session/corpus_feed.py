@@ -8,7 +8,7 @@ from agspec_tui.commands import DocumentView, IndexDocument
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.errors import EngineError
 from agspec_tui.events import Event, Warned
-from agspec_tui.forms.views import views_of
+from agspec_tui.forms.choose import views_of
 
 _INDEX_S = 30.0
 

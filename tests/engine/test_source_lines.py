@@ -7,8 +7,8 @@ from agspec_tui.commands import DocumentView, LoadModel
 from agspec_tui.drafting.workspace_corpus import WorkspaceCorpus
 from agspec_tui.engine.llama import LlamaBackend
 from agspec_tui.engine.source_lines import SourceLines
+from agspec_tui.forms.choose import views_of
 from agspec_tui.forms.text import normalise
-from agspec_tui.forms.views import views_of
 
 FILE = (
     "\ufeff# coding: utf-8\r\n\r\n\r\n"

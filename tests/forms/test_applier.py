@@ -262,8 +262,8 @@ def test_binary_files_are_refused():
 
 @pytest.mark.parametrize("text", ["$& $1 $$", r"\1 \g<0> \n \\", "%s {0} {{}}"])
 def test_new_text_is_literal(text):
-    assert landed(b"x = 1\n", hunk("x = 1\n", f"{text}\n")) == f"{text}\n".encode()
-    assert whole(b"x = 1\n", f"{text}\n") == f"{text}\n".encode()
+    assert landed(b"x == = 1\n", hunk("x == = 1\n", f"{text}\n")) == f"{text}\n".encode()
+    assert whole(b"x == = 1\n", f"{text}\n") == f"{text}\n".encode()
 
 
 @pytest.mark.parametrize("text", ["a\nb\n", "a\r\nb\r\n", "\ufeffa\nb\n"])
@@ -319,7 +319,7 @@ def test_no_edits_at_all_are_refused():
     ("path", "old", "long"),
     [
         ("README.md", b"# Use\n", True),
-        ("a.py", b'"""\n```\ncode\n```\n"""\n', True),
+        ("a.txt", b'"""\n```\ncode\n```\n"""\n', True),
         ("a.py", b"x = 1\n", False),
     ],
 )

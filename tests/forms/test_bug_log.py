@@ -27,6 +27,10 @@ def diff(path: str, *hunks: str) -> str:
     return f"```diff\n--- a/{path}\n+++ b/{path}\n{''.join(hunks)}```\n"
 
 
+def block(path: str, old: str, new: str) -> str:
+    return f"{path}\n<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n"
+
+
 def file(path: str, text: str, fence: str = "```", tag: str = "") -> str:
     return f"{path}\n{fence}{tag}\n{text}{fence}\n"
 
@@ -104,7 +108,21 @@ CASES = [
         "P12",
         "udiff",
         diff("a.md", "@@\n-one sentence of\n+one phrase of\n"),
-        {"a.md": b"This is one sentence of a long line of prose.\n"},
+        {"a.md": b"This is one sentence of a long line of prose.\r\nx\n"},
+        {"a.md": b"This is one phrase of a long line of prose.\r\nx\n"},
+    ),
+    Case(
+        "P12 twice",
+        "search-replace",
+        block("a.md", "one sentence of\n", "one phrase of\n"),
+        {"a.md": b"Here is one sentence of it, there one sentence of that.\n"},
+        refusal="no such lines",
+    ),
+    Case(
+        "P12 in a word",
+        "search-replace",
+        block("a.md", "one sentence of\n", "one phrase of\n"),
+        {"a.md": b"This is one sentence often read.\n"},
         refusal="no such lines",
     ),
     Case(
@@ -155,9 +173,9 @@ CASES = [
     Case(
         "P23",
         "udiff",
-        diff("a.js", "@@\n-x\n+y = r(/(a)/, '$1$&') \\1 \\g<0>\n"),
+        diff("a.js", "@@\n-x\n+y = r(/(a)/, '$1$& \\1 \\g<0>')\n"),
         {"a.js": b"x\n"},
-        {"a.js": b"y = r(/(a)/, '$1$&') \\1 \\g<0>\n"},
+        {"a.js": b"y = r(/(a)/, '$1$& \\1 \\g<0>')\n"},
     ),
     Case(
         "P25",

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from agspec_tui.commands import DocumentView
 from agspec_tui.errors import UsageError
-from agspec_tui.forms.choose import NAMES, form
+from agspec_tui.forms.choose import NAMES, form, views_of
 from agspec_tui.forms.text import lines_of, normalise
-from agspec_tui.forms.views import line_at, line_starts, views_of
+from agspec_tui.forms.views import line_at, line_starts
 
 CODE = 'def f():\n\treturn "a\\n"\n'
 

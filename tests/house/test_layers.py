@@ -18,7 +18,7 @@ FENCES = {
 }
 """Who may import what needs care."""
 
-THIRD_PARTY = {"click", "msgspec", "numpy", "platformdirs", "psutil", "watchdog"} | {
+THIRD_PARTY = {"click", "msgspec", "numpy", "platformdirs", "psutil", "tree_sitter", "watchdog"} | {
     name for name in FENCES if "." not in name
 }
 

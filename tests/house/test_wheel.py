@@ -11,9 +11,12 @@ import pytest
 
 from tests.house.sources import ROOT, data_folders, package_python, project_files, text
 
+GRAMMARS = ("bash", "c", "cpp", "go", "java", "javascript", "python", "rust", "typescript")
 RUN_TIME = {
     *("click", "llama-cpp-python", "msgspec", "numpy", "platformdirs", "psutil", "textual"),
     "watchdog",
+    "tree-sitter",
+    *(f"tree-sitter-{name}" for name in GRAMMARS),
 }
 
 

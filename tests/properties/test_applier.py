@@ -15,7 +15,7 @@ from agspec_tui.forms.guards import is_placeholder
 from agspec_tui.forms.paths import from_line
 from agspec_tui.forms.types import FileChange, Landing
 
-PATH = "src/app.py"
+PATH = "src/app.cfg"  # a language without a grammar
 LINES = [
     "",
     "",
@@ -44,7 +44,7 @@ LINES = [
     "<<<<<<< SEARCH",
     "=======",
     ">>>>>>> REPLACE",
-    "src/app.py",
+    "src/app.cfg",
     "# src/other.py",
     "$& $1 \\1 \\g<0>",
     "“quoted” — ü",
