@@ -52,7 +52,7 @@ class Goodput:
         room = min(room, K_MAX)
         if room > self._room:
             self._widen(room)
-        lengths = self._lengths_of(role)
+        lengths = self._of_role.get(role) or self._lengths_of(role)
         return Budget(lengths.best(key_of(evidence))[room], censored=True)
 
     def worths(self, asks: Sequence[Ask], n_active: int) -> list[Floats]:

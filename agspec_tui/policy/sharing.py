@@ -65,6 +65,9 @@ def share(policy: Policy, asks: Sequence[Ask], n_tokens: int, n_others: int = 0)
     Returns:
         A budget for each ask, in their order.
     """
+    if len(asks) == 1 and not n_others:
+        ask = asks[0]
+        return [policy.budget(ask.role, ask.evidence, min(ask.room, max(0, n_tokens)))]
     return share_each([policy] * len(asks), asks, n_tokens, n_others)
 
 
