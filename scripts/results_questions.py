@@ -49,7 +49,7 @@ class Question:
     """Makes our figures from them."""
 
 
-def _ratios(values: Sequence[float | None], form: str = "×{:.2f}") -> str:
+def range_of(values: Sequence[float | None], form: str = "×{:.2f}") -> str:
     """Range and mean of what there is."""
     known = [value for value in values if value is not None]
     if not known:
@@ -58,38 +58,38 @@ def _ratios(values: Sequence[float | None], form: str = "×{:.2f}") -> str:
     return f"{low} to {high}, {mean} on average"
 
 
-def _cell(value: float | None, form: str = "{:.2f}") -> str:
+def cell(value: float | None, form: str = "{:.2f}") -> str:
     return "–" if value is None else form.format(value)
 
 
-def _of(row: Row | None, measure: str) -> float | None:
+def value_of(row: Row | None, measure: str) -> float | None:
     return None if row is None else float(getattr(row, measure))
 
 
-def _over(above: float | None, below: float | None) -> float | None:
+def ratio_of(above: float | None, below: float | None) -> float | None:
     return above / below if above is not None and below else None
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
+def mean_of(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if known else None
 
 
-def _table(
+def table_of(
     title: str, head: Sequence[str], names: Sequence[str], rows: Sequence[Sequence[float | None]],
     forms: Sequence[str],
 ) -> Table:  # fmt: skip
     """A table with a name in each row, and the means below."""
-    means = [_mean(column) for column in zip(*rows, strict=True)]
+    means = [mean_of(column) for column in zip(*rows, strict=True)]
     made = [
-        (name, *(_cell(value, form) for value, form in zip(values, forms, strict=True)))
+        (name, *(cell(value, form) for value, form in zip(values, forms, strict=True)))
         for name, values in zip([*names, "mean"], [*rows, means], strict=True)
     ]
     return Table(title, tuple(head), tuple(made), n_names=1)
 
 
 def _accept(figures: Figures, run: str, source: str) -> float | None:
-    return _of(figures.row(run, "agspec-sam", "agspec", source), "accept_length")
+    return value_of(figures.row(run, "agspec-sam", "agspec", source), "accept_length")
 
 
 def session_corpus(figures: Figures) -> Answer:
@@ -98,15 +98,15 @@ def session_corpus(figures: Figures) -> Answer:
     rows = []
     for source in sources:
         call, session = (_accept(figures, f"global-{name}", source) for name in ("call", "session"))
-        rows.append((call, session, _over(session, call)))
-    table = _table(
+        rows.append((call, session, ratio_of(session, call)))
+    table = table_of(
         "Accept length of agspec-sam, paper mode, with the global corpus",
         ("source", "per-call corpus", "session corpus", "ratio"),
         sources,
         rows,
         ("{:.2f}", "{:.2f}", "×{:.2f}"),
     )
-    return Answer((table,), f"The session corpus: {_ratios([row[2] for row in rows])}.")
+    return Answer((table,), f"The session corpus: {range_of([row[2] for row in rows])}.")
 
 
 def workspace_corpus(figures: Figures) -> Answer:
@@ -116,9 +116,9 @@ def workspace_corpus(figures: Figures) -> Answer:
     rows = []
     for source in sources:
         alone, workspace, session, both = (_accept(figures, name, source) for name in names)
-        ratios = (_over(workspace, alone), _over(both, session), _over(both, alone))
+        ratios = (ratio_of(workspace, alone), ratio_of(both, session), ratio_of(both, alone))
         rows.append((alone, workspace, session, both, *ratios))
-    table = _table(
+    table = table_of(
         "Accept length of agspec-sam, paper mode",
         (
             "source", "global", "+ workspace", "+ session", "+ both", "workspace alone", "on top",
@@ -131,9 +131,9 @@ def workspace_corpus(figures: Figures) -> Answer:
     alone, on_top, together = ([row[place] for row in rows] for place in (4, 5, 6))
     return Answer(
         (table,),
-        f"The workspace corpus beside the global one: {_ratios(alone)}; on top of the session"
-        f" corpus: {_ratios(on_top, '×{:.3f}')}; all together over the global corpus alone:"
-        f" {_ratios(together)}.",
+        f"The workspace corpus beside the global one: {range_of(alone)}; on top of the session"
+        f" corpus: {range_of(on_top, '×{:.3f}')}; all together over the global corpus alone:"
+        f" {range_of(together)}.",
     )
 
 
@@ -148,15 +148,15 @@ def emission_views(figures: Figures) -> Answer:
         values: list[float | None] = []
         for turn in (FIRST_TURN, FIFTH_TURN):
             on, off = (
-                _of(
+                value_of(
                     figures.row(run, "agspec-sam", "agspec", source, role=role, turn=turn),
                     "accept_length",
                 )
                 for run in ("views", "no-views")
             )
-            values += [off, on, _over(on, off)]
+            values += [off, on, ratio_of(on, off)]
         rows.append(values)
-    table = _table(
+    table = table_of(
         "Accept length of agspec-sam, paper mode, in turns that make an edit",
         (
             "source, role", "turn 1, raw files", "with views", "ratio", "turn 5, raw files",
@@ -168,8 +168,8 @@ def emission_views(figures: Figures) -> Answer:
     )  # fmt: skip
     return Answer(
         (table,),
-        f"Emission views in the first turn: {_ratios([row[2] for row in rows], '×{:.3f}')}; in the"
-        f" fifth: {_ratios([row[5] for row in rows], '×{:.3f}')}.",
+        f"Emission views in the first turn: {range_of([row[2] for row in rows], '×{:.3f}')}; in the"
+        f" fifth: {range_of([row[5] for row in rows], '×{:.3f}')}.",
     )
 
 
@@ -186,18 +186,18 @@ def over_engine(figures: Figures) -> Answer:
                 row = figures.row("main", ours, policy, source)
                 values: list[float | None] = []
                 for measure in ("speedup", "accept_length"):
-                    below, above = _of(prior, measure), _of(row, measure)
-                    values += [below, above, _over(above, below)]
+                    below, above = value_of(prior, measure), value_of(row, measure)
+                    values += [below, above, ratio_of(above, below)]
                 rows.append(values)
             head = (
                 "source", f"{engine}, speed-up", f"{ours}, speed-up", "ratio",
                 f"{engine}, accept length", f"{ours}, accept length", "ratio",
             )  # fmt: skip
             title = f"{ours}, policy {policy}, beside {engine}, gpu cost"
-            tables.append(_table(title, head, sources, rows, ("{:.2f}", "{:.2f}", "×{:.2f}") * 2))
+            tables.append(table_of(title, head, sources, rows, ("{:.2f}", "{:.2f}", "×{:.2f}") * 2))
             found.append(
-                f"{ours} with {policy} over {engine}: speed {_ratios([row[2] for row in rows])};"
-                f" accept length {_ratios([row[5] for row in rows])}."
+                f"{ours} with {policy} over {engine}: speed {range_of([row[2] for row in rows])};"
+                f" accept length {range_of([row[5] for row in rows])}."
             )
     return Answer(tuple(tables), " ".join(found))
 
@@ -215,23 +215,23 @@ def over_prior(figures: Figures) -> Answer:
         sources = figures.sources("main")
         rows = []
         for source in sources:
-            below = _of(figures.row("main", prior, "own", source, cost=cost), "speedup")
+            below = value_of(figures.row("main", prior, "own", source, cost=cost), "speedup")
             values: list[float | None] = [below]
             for policy, drafter in best.items():
                 row = figures.row("main", drafter, policy, source, cost=cost)
-                values += [_of(row, "speedup"), _over(_of(row, "speedup"), below)]
+                values += [value_of(row, "speedup"), ratio_of(value_of(row, "speedup"), below)]
             row = figures.row("main", best[default], "oracle", source, cost=cost)
-            rows.append([*values, _of(row, "speedup")])
+            rows.append([*values, value_of(row, "speedup")])
         names = [f"{drafter}, {policy}" for policy, drafter in best.items()]
         head = ["source", prior, *(cell for name in names for cell in (name, "ratio")), "oracle"]
         forms = ["{:.2f}", *["{:.2f}", "×{:.2f}"] * len(best), "{:.2f}"]
-        tables.append(_table(f"Modelled speed-up, {cost} cost", head, sources, rows, forms))
-        means = [_mean(column) for column in zip(*rows, strict=True)]
-        gain = _over(means[1], means[0])
+        tables.append(table_of(f"Modelled speed-up, {cost} cost", head, sources, rows, forms))
+        means = [mean_of(column) for column in zip(*rows, strict=True)]
+        gain = ratio_of(means[1], means[0])
         found.append(
-            f"{cost}: {names[0]} {_cell(means[1])}×, best prior {prior} {_cell(means[0])}×,"
-            f" ratio of the means {_cell(gain)}; lowest source"
-            f" {_cell(min(row[1] or 0.0 for row in rows))}×."
+            f"{cost}: {names[0]} {cell(means[1])}×, best prior {prior} {cell(means[0])}×,"
+            f" ratio of the means {cell(gain)}; lowest source"
+            f" {cell(min(row[1] or 0.0 for row in rows))}×."
         )
     return Answer(tuple(tables), " ".join(found))
 
@@ -240,7 +240,9 @@ def _best(figures: Figures, drafters: Sequence[str], policy: str, cost: str) -> 
     """The drafter with the highest mean speed-up."""
     return max(
         drafters,
-        key=lambda name: _of(figures.row("main", name, policy, MEAN, cost=cost), "speedup") or 0.0,
+        key=lambda name: (
+            value_of(figures.row("main", name, policy, MEAN, cost=cost), "speedup") or 0.0
+        ),
     )
 
 
@@ -255,50 +257,20 @@ def over_plain(figures: Figures) -> Answer:
         for policy in policies
     ]
     rows = [
-        [_of(figures.row(run, *which, source), "speedup") for run, *which in columns]
+        [value_of(figures.row(run, *which, source), "speedup") for run, *which in columns]
         for source in sources
     ]
     head = ["source"]
     for run, drafter, policy in columns:
         head.append(f"{drafter}, {policy}, batch {'1' if run == 'main' else '16'}")
-    table = _table("Modelled speed-up, gpu cost", head, sources, rows, ["{:.2f}"] * len(columns))
+    table = table_of("Modelled speed-up, gpu cost", head, sources, rows, ["{:.2f}"] * len(columns))
     half = len(columns) // 2
     one = [value for row in rows for value in row[:half]]
     sixteen = [value for row in rows for value in row[half:]]
     return Answer(
         (table,),
-        f"At batch 1: {_ratios(one, '{:.2f}×')}; at batch 16: {_ratios(sixteen, '{:.2f}×')}.",
+        f"At batch 1: {range_of(one, '{:.2f}×')}; at batch 16: {range_of(sixteen, '{:.2f}×')}.",
     )
-
-
-def draft_length(figures: Figures) -> Answer:
-    """Policies at batch 1 and 16, over a fixed length of 8."""
-    default = figures.reports["main"].default.policy
-    policies = tuple(dict.fromkeys(("fixed-8", "fixed-32", "agspec", default, "oracle")))
-    rows = []
-    for policy in policies:
-        values: list[float | None] = []
-        for run in ("main", "batch-16"):
-            row, eight = (
-                figures.row(run, "agspec-sam", name, MEAN) for name in (policy, "fixed-8")
-            )
-            values += [_of(row, "speedup"), _over(_of(row, "speedup"), _of(eight, "speedup"))]
-        rows.append(values)
-    made = tuple(
-        (policy, *(_cell(v, f) for v, f in zip(row, ("{:.2f}", "×{:.2f}") * 2, strict=True)))
-        for policy, row in zip(policies, rows, strict=True)
-    )
-    table = Table(
-        "Modelled speed-up of agspec-sam, mean over sources, gpu cost",
-        ("policy", "batch 1", "over K = 8", "batch 16", "over K = 8"),
-        made,
-        n_names=1,
-    )
-    said = "; ".join(
-        f"{policy} {_cell(row[1], '×{:.2f}')} and {_cell(row[3], '×{:.2f}')}"
-        for policy, row in zip(policies[1:], rows[1:], strict=True)
-    )
-    return Answer((table,), f"Over K = 8, at batch 1 and 16: {said}.")
 
 
 def rejected(figures: Figures) -> Answer:
@@ -309,15 +281,18 @@ def rejected(figures: Figures) -> Answer:
     rows = []
     for source in sources:
         fixed = figures.row("main", "agspec-sam", "fixed-32", source)
-        values = [_of(fixed, "rejected_per_step")]
+        values = [value_of(fixed, "rejected_per_step")]
         for policy in policies:
             row = figures.row("main", "agspec-sam", policy, source)
-            values += [_of(row, "rejected_per_step"), _over(_per_step(row), _per_step(fixed))]
+            values += [
+                value_of(row, "rejected_per_step"),
+                ratio_of(_per_step(row), _per_step(fixed)),
+            ]
         rows.append(values)
     head = ["source", "K = 32, rejected"]
     for policy in policies:
         head += [f"{policy}, rejected", "accepted, of K = 32"]
-    table = _table(
+    table = table_of(
         "Tokens a step, agspec-sam, batch 1, gpu cost",
         head,
         sources,
@@ -327,9 +302,9 @@ def rejected(figures: Figures) -> Answer:
     fewer = [1 - row[-2] / row[0] if row[0] and row[-2] is not None else None for row in rows]
     return Answer(
         (table,),
-        f"K = 32 rejects {_ratios([row[0] for row in rows], '{:.1f}')} tokens a step;"
-        f" {policies[-1]} {_ratios([row[-2] for row in rows], '{:.1f}')}, fewer by"
-        f" {_ratios(fewer, '{:.0%}')}.",
+        f"K = 32 rejects {range_of([row[0] for row in rows], '{:.1f}')} tokens a step;"
+        f" {policies[-1]} {range_of([row[-2] for row in rows], '{:.1f}')}, fewer by"
+        f" {range_of(fewer, '{:.0%}')}.",
     )
 
 
@@ -350,35 +325,8 @@ def by_turn(figures: Figures) -> Answer:
             rows.append([r.n_drafted / max(1, r.n_steps) if r else None for r in row_of])
         head = ("source", *(f"turn {turn}" for turn in turns))
         title = f"Tokens drafted a step, agspec-sam, {policy}, gpu cost"
-        tables.append(_table(title, head, report.traces, rows, ("{:.1f}",) * len(turns)))
-        first, fifth = (_mean([row[place] for row in rows]) for place in (0, 4))
-        found.append(f"{policy}: {_cell(first, '{:.1f}')} tokens in turn 1,"
-                     f" {_cell(fifth, '{:.1f}')} in turn 5.")  # fmt: skip
+        tables.append(table_of(title, head, report.traces, rows, ("{:.1f}",) * len(turns)))
+        first, fifth = (mean_of([row[place] for row in rows]) for place in (0, 4))
+        found.append(f"{policy}: {cell(first, '{:.1f}')} tokens in turn 1,"
+                     f" {cell(fifth, '{:.1f}')} in turn 5.")  # fmt: skip
     return Answer(tuple(tables), " ".join(found))
-
-
-def scale_alone(figures: Figures) -> Answer:
-    """α on K = 32 at batch 16."""
-    sources = figures.sources("batch-16")
-    rows = []
-    for source in sources:
-        fixed, scaled = (
-            figures.row("batch-16", "agspec-sam", policy, source)
-            for policy in ("fixed-32", "agspec-32")
-        )
-        speeds = [_of(row, "speedup") for row in (fixed, scaled)]
-        shares = [1 - row.accept_rate if row else None for row in (fixed, scaled)]
-        rows.append([*speeds, _over(speeds[1], speeds[0]), *shares])
-    table = _table(
-        "agspec-sam at batch 16, gpu cost",
-        ("source", "K = 32", "with α", "ratio", "K = 32, rejected share", "with α"),
-        sources,
-        rows,
-        ("{:.2f}", "{:.2f}", "×{:.2f}", "{:.0%}", "{:.0%}"),
-    )
-    fixed_share, scaled_share = (_mean([row[place] for row in rows]) for place in (3, 4))
-    return Answer(
-        (table,),
-        f"α alone: {_ratios([row[2] for row in rows])}; rejected share"
-        f" {_cell(fixed_share, '{:.0%}')} → {_cell(scaled_share, '{:.0%}')}.",
-    )

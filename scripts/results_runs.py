@@ -20,8 +20,8 @@ _PAPER = "--drafters agspec-sam --policies agspec --cost gpu"
 RUNS = {
     "main": f"--drafters {DRAFTERS} --cost cpu,gpu,metal",
     "batch-16": (
-        "--batch 16 --drafters none,pld,sam,suffix,agspec-sam,agspec-suffix --cost gpu"
-        " --policies agspec,goodput,survival,fixed-8,fixed-32,agspec-32,oracle"
+        "--batch 16 --drafters none,pld,sam,suffix,agspec-sam,agspec-suffix --cost gpu,cpu,metal"
+        " --policies agspec,goodput,goodput+alone,survival,fixed-8,fixed-32,agspec-32,oracle"
     ),
     "global": f"{_PAPER} --corpora global",
     "global-call": f"{_PAPER} --corpora per-call,global",

@@ -3,6 +3,7 @@
 Reasons hold no figures of ours: those are made from the JSON documents.
 """
 
+import results_batch as batch
 import results_questions as ask
 from results_questions import Question
 
@@ -16,6 +17,8 @@ This page is made by one command from the JSON documents under [results/](result
 Recorded sessions of coding agents are replayed: the corpora see what had been said by then, each
 step asks the real drafter and the real policy, and the recorded output plays the target.
 Speed-ups are *modelled*: tokens · T(1) over ΣT(1 + D), for a given cost T of a target pass.
+At batch 16 the calls of a source are walked sixteen at a time, a pass over all of them costs
+T(16 + ΣD), and the speed-up is over the same calls decoded plainly side by side.
 *Accept length* is the mean of A + 1 over steps. Nothing here is a measured rate; `agspec-tui
 bench` measures those. Means over sources give each source the same weight.
 
@@ -38,8 +41,9 @@ CANNOT = """
 - **Emission form of unified diffs**: no recording here edits by them, so that the space and minus
   views never meet an edit. Escaped copies can be seen where edits are JSON strings.
 - **Sessions without a repository** (LiveCodeBench): none is recorded here.
-- **Batches of different sequences**: at batch 16 all sequences are taken to draft as many tokens
-  as the one that is replayed.
+- **The order of a batch's calls**: the calls of a source stand side by side in their order, each
+  with the corpora of its own session as they were when it was recorded. A real batch holds
+  whatever is asked at the time, and reads prompts in the same passes.
 """
 
 QUESTIONS = (
@@ -93,7 +97,7 @@ QUESTIONS = (
         "K = 32 is 14 % faster than K = 8 at batch 1 and 30 % slower at batch 16; AgSpec is the"
         " fastest at both, +25 % and +16 % over K = 8.",
         ("main", "batch-16"),
-        ask.draft_length,
+        batch.draft_length,
     ),
     Question(
         "rejected",
@@ -114,7 +118,7 @@ QUESTIONS = (
         "α alone on K = 32 at batch 16",
         "throughput +66 %, rejected share 78 % → 50 %.",
         ("batch-16",),
-        ask.scale_alone,
+        batch.scale_alone,
     ),
 )
 
@@ -153,7 +157,11 @@ had at all with these drafts.
 """,
     "length": """
 Accepted runs are shorter here, so that a fixed length of 32 rejects more of what it drafts, and
-the order of the fixed lengths may turn round already at batch 1.
+the order of the fixed lengths may turn round already at batch 1. Where the cost of a pass is a
+line, as beyond 8 tokens on the GPU shape, a token costs the same whatever the others draft, and
+one budget for all is worth little beside sequences that each reckon with company like themselves.
+It is worth more the more the cost is a stair: together the sequences fill a step that none of
+them could fill alone.
 """,
     "rejected": """
 Accepted runs are shorter here, so that K = 32 rejects most of what it drafts, and the policies
