@@ -43,7 +43,7 @@ from agspec_tui.engine.event_writer import EventWriter
 from agspec_tui.engine.indexed_files import IndexedFiles
 from agspec_tui.engine.indexing import IndexingThread
 from agspec_tui.engine.loop import Decoder
-from agspec_tui.engine.memory_limit import limit_memory
+from agspec_tui.engine.memory_limit import limit_memory, spare_the_collector
 from agspec_tui.engine.pulse import Pulse
 from agspec_tui.engine.recording import (
     RecordedCacheDrop,
@@ -131,6 +131,8 @@ class EngineProcess:
             lifeline.end_by(error)
         except Exception as error:
             over = decoder.fail(_internal(error))
+        if over:
+            self._events.flush()
         for one in over:
             self._running.discard(one.request)
             self._cancelled.discard(one.request)
@@ -186,7 +188,7 @@ class EngineProcess:
         """An event of the decode loop."""
         if self._recorder is not None:
             self._recorder.take(event)
-        self._events.put(event)
+        self._events.hold(event)
 
     def _complain(self, message: str) -> None:
         self._events.put(RequestRefused(request=0, message=message, hint="free some space"))
@@ -272,11 +274,12 @@ class EngineProcess:
             self._recorder = Recorder(Path(command.record), self._complain)
             self._recorder.target(command, backend)
             self._recorder.write(RecordedSettings(settings=self._settings))
-        self._decoder = Decoder(
-            backend, drafter, policy, self._emit_step, command.n_seq_max, self._recorder
+        recorder, flush = self._recorder, self._events.flush
+        decoder = self._decoder = Decoder(
+            backend, drafter, policy, self._emit_step, command.n_seq_max, recorder, flush
         )
-        decoder = self._decoder
         self._context = ContextCommands(command, backend, decoder.prompts, decoder.cache)
+        spare_the_collector()
         self._events.put(
             ModelLoaded(
                 model=command.name,
@@ -322,6 +325,7 @@ class EngineProcess:
         pieces = decoder.pieces(command)
         with self._cancellable(command.request) as cancelled:
             recorder.record(command, pieces, lambda: decoder.generate(command, cancelled, pieces))
+        self._events.flush()
 
     def _calibrate(self, command: Calibrate) -> None:
         backend, decoder = self._ready()

@@ -1,6 +1,5 @@
 """Commands of the engine process in the order in which they were sent."""
 
-import contextlib
 import queue
 from collections import deque
 
@@ -29,11 +28,10 @@ class CommandQueue:
         Args:
             wait: whether to wait for one.
         """
-        wait = wait and not self._waiting
-        with contextlib.suppress(queue.Empty):
-            while True:
-                self._waiting.append(self._sent.get(block=wait))
-                wait = False
+        if wait and not self._waiting:
+            self._waiting.append(self._sent.get())
+        while not self._sent.empty():  # asked between any two passes
+            self._waiting.append(self._sent.get())
         return self._waiting[0] if self._waiting else None
 
     def pop(self) -> None:

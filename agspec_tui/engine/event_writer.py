@@ -9,6 +9,8 @@ from agspec_tui.engine import wire
 from agspec_tui.engine.pulse import Pulse
 from agspec_tui.engine_events import EngineEvent, Pong
 
+_Event = EngineEvent | Pong
+
 _LAST_S = 1.0
 """Seconds that the last events have to be read by the other side."""
 
@@ -20,25 +22,41 @@ class EventWriter:
         """Send over a socket; every event but a pong is a sign of progress."""
         self._connection = connection
         self._pulse = pulse
-        self._bodies: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[_Event, ...] | None] = queue.SimpleQueue()
+        self._held: list[_Event] = []
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
 
     def start(self) -> None:
         """Start the thread."""
         self._thread.start()
 
-    def put(self, event: EngineEvent | Pong) -> None:
+    def put(self, event: _Event) -> None:
         """Queue an event; never blocks."""
         if not isinstance(event, Pong):
             self._pulse.beat()
-        self._bodies.put(wire.frame(event))
+        self._queue.put((event,))
+
+    def hold(self, event: _Event) -> None:
+        """Keep an event of the decode loop until `flush`, which comes before the next pass.
+
+        A thread that is woken between two passes wants the interpreter, which the loop needs.
+        """
+        self._pulse.beat()
+        self._held.append(event)
+
+    def flush(self) -> None:
+        """Queue what is held."""
+        if self._held:
+            self._queue.put(tuple(self._held))
+            self._held.clear()
 
     def close(self) -> None:
         """Send what is queued, as long as the other side reads."""
-        self._bodies.put(None)
+        self.flush()
+        self._queue.put(None)
         self._thread.join(timeout=_LAST_S)
 
     def _run(self) -> None:
         with contextlib.suppress(OSError):
-            while (body := self._bodies.get()) is not None:
-                self._connection.sendall(body)
+            while (events := self._queue.get()) is not None:
+                self._connection.sendall(b"".join(map(wire.frame, events)))

@@ -48,7 +48,19 @@ class Decoder:
         emit: Callable[[EngineEvent], None],
         n_slots: int = 4,
         watch: Watch | None = None,
+        before_pass: Callable[[], None] = lambda: None,
     ) -> None:
+        """Decode with a backend.
+
+        Args:
+            backend: the target.
+            drafter: what proposes.
+            policy: how much is proposed.
+            emit: takes the events; never blocks.
+            n_slots: sequences that the cache may hold.
+            watch: what follows the loop from within; None for nothing.
+            before_pass: called when the loop is about to wait for the target.
+        """
         self.policy = policy
         self.lines = SourceLines(backend.detokenize, backend.n_vocab)
         self.active: list[Generation] = []
@@ -56,6 +68,7 @@ class Decoder:
         self._backend = backend
         self._emit = emit
         self._watch = watch or NoWatch()
+        self._before_pass = before_pass
         self._prompts = PromptBuilder(backend)
         self._lanes = Lanes(drafter)
         self._cache = KvCache(backend, n_slots)
@@ -252,7 +265,8 @@ class Decoder:
             self._propose(present)
             proposed = time.perf_counter()
             parts = parts_of(present, self._backend)
-            rows = self._backend.decode(parts)
+            self._before_pass()
+            verified = self._verify(present, parts, self._backend.decode(parts))
         except Cancelled:
             self._undo(present)
             self._stop(present, cancelled)
@@ -268,7 +282,11 @@ class Decoder:
         self._pass_ended_s = times.decoded
         if parts[-1].slot == self._backend.pad_slot:
             self._backend.trim(self._backend.pad_slot, 0)
-        self._commit(present, parts, rows, times)
+        for one, (n_accepted, bonus) in verified:
+            self._take(one, n_accepted, bonus, times)
+        for one, part in zip(present.reading, parts[n_saying:], strict=False):
+            if part.slot == one.sequence.slot:
+                self._read(one, part)
         for one in present.all:  # whoever had a turn goes to the end
             self.active.remove(one)
             self.active.append(one)
@@ -291,8 +309,14 @@ class Decoder:
         for one in present.all:
             self._cache.trim(one.sequence, len(one.sequence.tokens))
 
-    def _commit(self, present: Pass, parts: list[Part], rows: Logits, times: PassTimes) -> None:
-        """Verify every draft, then commit: winding back may run the target, and rows are gone."""
+    def _verify(
+        self, present: Pass, parts: list[Part], rows: Logits
+    ) -> list[tuple[Generation, tuple[int, int]]]:
+        """Of each draft how much the target agrees with, and its own choice behind that.
+
+        All of them before anything is committed: winding back may run the target, and rows are
+        gone then.
+        """
         verified = []
         row = 0
         for one, part in zip(present.saying, parts, strict=False):
@@ -302,11 +326,7 @@ class Decoder:
             except AgspecError as error:
                 one.failure = error
             row += part.n_logits
-        for one, (n_accepted, bonus) in verified:
-            self._take(one, n_accepted, bonus, times)
-        for one, part in zip(present.reading, parts[len(present.saying) :], strict=False):
-            if part.slot == one.sequence.slot:
-                self._read(one, part)
+        return verified
 
     def _read(self, one: Generation, part: Part) -> None:
         """A chunk of the transcript is in the cache."""

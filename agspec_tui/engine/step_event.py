@@ -17,9 +17,9 @@ class PassTimes:
     proposed: float
     """Before the pass."""
     decoded: float
-    """Behind it."""
+    """Behind it, and behind the verification of what it decoded."""
     last: float
-    """Behind the pass before."""
+    """The same of the pass before."""
     n_saying: int
     """Sequences that took a step in it."""
 
