@@ -72,7 +72,7 @@ class Decoder:
         self._prompts = PromptBuilder(backend)
         self._lanes = Lanes(drafter)
         self._cache = KvCache(backend, n_slots)
-        self._turns = Turns(backend, self._cache.may_read)
+        self._turns = Turns(backend, self._reads_now)
         self._pass_ended_s = 0.0
         self._n_aborted = 0
         self._prepared: tuple[Generate, Chooser, Reply] | None = None
@@ -327,6 +327,17 @@ class Decoder:
                 one.failure = error
             row += part.n_logits
         return verified
+
+    def _reads_now(self, one: Generation) -> bool:
+        """Whether a prompt should be read on; what another one has read of it meanwhile is taken.
+
+        Nothing may be left to read then.
+        """
+        n_before = len(one.sequence.tokens)
+        may_read = self._cache.may_read(one.sequence)
+        if len(one.sequence.tokens) > n_before:
+            self._emit(one.progress())
+        return may_read and one.n_unread > 0
 
     def _read(self, one: Generation, part: Part) -> None:
         """A chunk of the transcript is in the cache."""

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from agspec_tui.engine.generation import Generation
-from agspec_tui.engine.sequence import Sequence
 from agspec_tui.engine.types import Backend, Part
 
 # A chunk takes about a second on a small CPU, so progress is seen and the rate stays near its best.
@@ -53,10 +52,10 @@ class Pass:
 class Turns:
     """Whose turn it is, pass by pass; nobody waits for ever."""
 
-    def __init__(self, backend: Backend, may_read: Callable[[Sequence], bool]) -> None:
-        """Take turns on a backend; `may_read` tells whether a sequence should read now."""
+    def __init__(self, backend: Backend, reads_now: Callable[[Generation], bool]) -> None:
+        """Take turns on a backend; `reads_now` tells whether a prompt should be read on."""
         self._backend = backend
-        self._may_read = may_read
+        self._reads_now = reads_now
         self._read_last = False
 
     def next_pass(self, live: list[Generation]) -> Pass:
@@ -66,7 +65,7 @@ class Turns:
             live: who is under way, whoever had a turn longest ago first; at least one.
         """
         backend = self._backend
-        reading = [one for one in live if one.n_unread and self._may_read(one.sequence)]
+        reading = [one for one in live if one.n_unread and self._reads_now(one)]
         saying = [one for one in live if not one.n_unread]
         wide = [one for one in saying if one.wide]
         narrow = [one for one in saying if not one.wide]

@@ -1,10 +1,13 @@
 """Prompts on the real model: what is in the cache is never read again."""
 
+import asyncio
+
 import pytest
 
 from agspec_tui.commands import ConfigureDrafting, Generate, LoadModel, Message
 from agspec_tui.engine.cache import KvCache
 from agspec_tui.engine.llama import LlamaBackend
+from agspec_tui.engine.types import Part
 from agspec_tui.errors import EngineError
 from agspec_tui.events import PrefillProgressed
 
@@ -35,7 +38,7 @@ def n_read(events, request):
         for event in events
         if isinstance(event, PrefillProgressed) and event.request == request
     ]
-    return prefills[-1].n_total - prefills[0].n_reused, prefills[-1].n_total
+    return prefills[-1].n_total - prefills[-1].n_reused, prefills[-1].n_total
 
 
 @pytest.fixture
@@ -85,7 +88,7 @@ def test_cells_are_counted_as_the_context_itself_counts_them(smollm2):
     def read(name, request, ids):
         sequence = cache.place(name, request, ids).sequence
         start = len(sequence.tokens)
-        backend.decode(ids[start:], start, sequence.slot, 0)
+        backend.decode([Part(ids[start:], start, sequence.slot, 0)])
         sequence.tokens += ids[start:]
         cache.release(sequence)
         return sequence
@@ -97,8 +100,20 @@ def test_cells_are_counted_as_the_context_itself_counts_them(smollm2):
     cache.trim(planner, 60)
     assert cache.n_used == 80 + 40 + 10
     n_free = backend.n_ctx - cache.n_used
-    backend.decode([7] * n_free, 0, 3, 0)
+    backend.decode([Part([7] * n_free, 0, 3, 0)])
     assert backend.trim(3, 0)
     with pytest.raises(EngineError, match="the context is full"):
-        backend.decode([7] * (n_free + 1), 0, 3, 0)
+        backend.decode([Part([7] * (n_free + 1), 0, 3, 0)])
     backend.close()
+
+
+async def test_candidates_decoded_at_once_read_their_prompt_once(engine):
+    client, events = engine
+    shared = Message("user", listing(60))
+    names = ["first", "second", "third"]
+    asked = [ask(request, name, shared) for request, name in enumerate(names, 1)]
+    replies = await asyncio.gather(*(client.generate(command) for command in asked))
+    assert len({reply.ids for reply in replies}) == 1
+    n_prefilled = [n_read(events, request)[0] for request in (1, 2, 3)]
+    assert replies[0].n_prompt > 700
+    assert sum(n_prefilled) <= replies[0].n_prompt + 2 * N_NEW
