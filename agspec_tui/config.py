@@ -10,6 +10,20 @@ import platformdirs
 from agspec_tui.engine_events import CacheType
 from agspec_tui.errors import ConfigError
 
+ApprovalMode = Literal["plan-only", "ask", "auto-edit", "full-auto"]
+"""What is done unasked, from the strictest to the freest."""
+
+
+class CommandRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Rules about commands; each is the beginning of one: `make test`, `git log`."""
+
+    allow: tuple[str, ...] = ()
+    """Commands that run unasked, beside those that are known to only read."""
+    ask: tuple[str, ...] = ()
+    """Commands that never run unasked."""
+    deny: tuple[str, ...] = ()
+    """Commands that never run."""
+
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Every setting, with its default."""
@@ -91,6 +105,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Turns the coder gets before the task is handed back."""
     max_tokens: int = 4096
     """Longest reply of a role, in tokens."""
+    approve: ApprovalMode = "ask"
+    """What is done unasked: nothing and only a plan is made (`plan-only`), harmless commands
+    (`ask`), edits too (`auto-edit`), or everything (`full-auto`)."""
+    commands: CommandRules = CommandRules()
+    """Your own rules about commands, `allow`, `ask` and `deny`."""
     test_timeout_s: float = 300.0
     """Time limit of a test run, in seconds."""
     hang_s: float = 120.0

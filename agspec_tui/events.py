@@ -100,6 +100,10 @@ class SessionStarted(EventRoot, frozen=True, kw_only=True):
     """The drafter's name."""
     policy: str
     """The draft-length policy."""
+    sandbox: str = ""
+    """What confines commands: `bubblewrap`, `namespaces` or `none`."""
+    approve: str = ""
+    """What is done unasked: `plan-only`, `ask`, `auto-edit` or `full-auto`."""
     test_command: str
     """The test command, found or given; empty if there is none."""
 
@@ -197,7 +201,9 @@ class ApprovalRequested(EventRoot, frozen=True, kw_only=True):
     summary: str
     """What would be done, in one line."""
     diff: str
-    """The change in full."""
+    """The change in full; empty if it is about a command."""
+    command: str = ""
+    """The command line that would run; empty if it is about a change."""
 
 
 class ApprovalAnswered(EventRoot, frozen=True, kw_only=True):
@@ -282,7 +288,7 @@ class TaskFinished(EventRoot, frozen=True, kw_only=True):
     """Work on the issue has ended."""
 
     status: str
-    """`fixed`, `not_fixed`, `cancelled` or `failed`."""
+    """`fixed`, `not_fixed`, `planned`, `cancelled` or `failed`."""
     summary: str
     """What was done or tried, in a few lines."""
     diff: str

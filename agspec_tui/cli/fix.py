@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 
 import click
+import msgspec
 
 from agspec_tui.cli.engine_options import engine_options
-from agspec_tui.cli.output import record_option
+from agspec_tui.cli.output import approve_option, record_option
 from agspec_tui.cli.progress import Progress
 from agspec_tui.commands import AnswerApproval, Interrupt, SubmitTask
-from agspec_tui.config import Config
+from agspec_tui.config import ApprovalMode, Config
 from agspec_tui.errors import AgspecError, UsageError
 from agspec_tui.events import ApprovalRequested, Event, TaskFinished
 from agspec_tui.session.repo import check_repo
@@ -20,7 +21,7 @@ from agspec_tui.session.report import ReportBuilder, encode
 from agspec_tui.session.session import Session
 from agspec_tui.session.testing import find_test_command, given
 
-_CODES = {"fixed": 0, "not_fixed": 1, "cancelled": 1}
+_CODES = {"fixed": 0, "planned": 0, "not_fixed": 1, "cancelled": 1}
 _INTERRUPTED = 130
 
 
@@ -28,7 +29,8 @@ _INTERRUPTED = 130
 @click.argument("repo", type=click.Path(path_type=Path))
 @click.option("--issue", required=True, metavar="FILE|TEXT", help="The issue, or a file with it.")
 @click.option("--test", "test_command", metavar="CMD", help="Test command; by default found.")
-@click.option("--yes", is_flag=True, help="Write edits without asking.")
+@click.option("--yes", is_flag=True, help="Do all without asking: --approve full-auto.")
+@approve_option
 @click.option("--json", "json_file", metavar="FILE", help="Write a report to FILE; - is stdout.")
 @engine_options
 @record_option
@@ -38,24 +40,29 @@ def fix(
     issue: str,
     test_command: str | None,
     yes: bool,
+    approve: ApprovalMode | None,
     json_file: str | None,
     record: Path | None,
 ) -> int:
     """Fix an issue in REPO without a screen; progress goes to stderr.
 
-    Exit code: 0 fixed, 1 not fixed (the files are as they were), 2 wrong usage, 3 engine failed,
-    130 interrupted.
+    Exit code: 0 fixed or planned, 1 not fixed (the files are as they were), 2 wrong usage,
+    3 engine failed, 130 interrupted.
     """
     root = check_repo(repo)
     text = read_issue(issue)
     found = given(test_command) if test_command else find_test_command(root)
     if found is None:
         raise UsageError(f"no tests found in {repo}", "give a test command: --test CMD")
-    if not yes and not sys.stdin.isatty():
+    if yes and approve not in (None, "full-auto"):
+        raise UsageError(f"--yes and --approve {approve} contradict each other", "give one of them")
+    mode = "full-auto" if yes else approve or config.approve
+    if mode == "ask" and not sys.stdin.isatty():
         raise UsageError("edits need a yes, and there is no terminal to ask", "add --yes")
     if json_file is not None and json_file != "-":
         _check_writable(Path(json_file))
-    session = Session(root, config, test_command=test_command, auto_approve=yes, record=record)
+    config = msgspec.structs.replace(config, approve=mode)
+    session = Session(root, config, test_command=test_command, record=record)
     return asyncio.run(_Run(session, json_file).run(text))
 
 
@@ -162,7 +169,11 @@ class _Run:
         task.add_done_callback(lambda done: done.exception())
 
     async def _ask(self, event: ApprovalRequested) -> None:
-        """Ask on the terminal; anything but yes means no."""
+        """Ask on the terminal; anything but yes means no, and so does no terminal."""
+        if not sys.stdin.isatty():
+            self._progress.say(f"no terminal to ask: {event.summary}? no")
+            await self._session.send(AnswerApproval(call_id=event.call_id, approved=False))
+            return
         self._progress.ask(f"{event.summary}? [y/N] ")
         loop = asyncio.get_running_loop()
         line: asyncio.Future[str] = loop.create_future()

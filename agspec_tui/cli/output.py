@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import click
 import msgspec
 
+from agspec_tui.config import ApprovalMode
 from agspec_tui.errors import UsageError
 
 record_option = click.option(
@@ -15,6 +17,12 @@ record_option = click.option(
     help="Record what the model reads and writes into a new file in DIR.",
 )
 """The option of commands that open a session."""
+approve_option = click.option(
+    "--approve",
+    type=click.Choice(get_args(ApprovalMode)),
+    help="What is done unasked; by default what config.toml says, else ask.",
+)
+"""The option of commands whose session can write edits and run commands."""
 
 
 def write_json(document: dict[str, object], file: str) -> None:

@@ -73,6 +73,7 @@ class Progress:
             case SessionStarted():
                 self.say(f"model    {event.model}, drafter {event.drafter}, policy {event.policy}")
                 self.say(f"tests    {event.test_command or 'none found'}")
+                self.say(f"sandbox  {event.sandbox}, approve {event.approve}")
             case ModelLoaded():
                 self.say(f"loaded   {event.device}, context {event.n_ctx}, {event.load_s:.1f} s")
                 for message, hint in load_notes(event):

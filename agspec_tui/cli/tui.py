@@ -4,11 +4,12 @@ import sys
 from pathlib import Path
 
 import click
+import msgspec
 
 from agspec_tui.cli.engine_options import engine_options
 from agspec_tui.cli.fix import read_issue
-from agspec_tui.cli.output import record_option
-from agspec_tui.config import Config
+from agspec_tui.cli.output import approve_option, record_option
+from agspec_tui.config import ApprovalMode, Config
 from agspec_tui.errors import UsageError
 from agspec_tui.session.repo import check_repo
 from agspec_tui.session.session import Session
@@ -20,12 +21,14 @@ from agspec_tui.session.testing import given
 @engine_options
 @click.option("--issue", metavar="FILE|TEXT", help="Start with this issue, or a file with it.")
 @click.option("--test", "test_command", metavar="CMD", help="Test command; by default found.")
+@approve_option
 @record_option
 def open_tui(
     config: Config,
     repo: Path,
     issue: str | None,
     test_command: str | None,
+    approve: ApprovalMode | None,
     record: Path | None,
 ) -> int:
     """Open the terminal workspace on REPO, by default the current folder."""
@@ -42,6 +45,8 @@ def open_tui(
     from agspec_tui.tui.app import AgspecApp
 
     name = resolve(config.model).name
+    if approve is not None:
+        config = msgspec.structs.replace(config, approve=approve)
     session = Session(root, config, test_command=test_command, record=record)
     app = AgspecApp(session, repo=root, model=name, theme=config.theme, issue=text)
     outcome = app.run()

@@ -7,7 +7,6 @@ from agspec_tui.events import CommandFinished, CommandStarted, VerdictReached, W
 from agspec_tui.session.context import Fitted
 from agspec_tui.session.handover import RunResult, Verdict
 from agspec_tui.session.prompts import executor_message
-from agspec_tui.session.runner import run
 from agspec_tui.session.services import Services
 from agspec_tui.session.testing import failing_names, parse_counts
 
@@ -25,7 +24,7 @@ async def run_tests(services: Services, turn: int) -> RunResult:
     publish = services.publish
     publish(CommandStarted(turn=turn, role="executor", command=test.display))
     done = await services.interrupts.guard(
-        run(test.argv, services.repo, services.config.test_timeout_s)
+        services.gate.run_tests(test, services.config.test_timeout_s, turn=turn)
     )
     # Tracebacks name files by their full path; the shorter one is what roles and plans use.
     output = done.output.replace(f"{services.repo}/", "")

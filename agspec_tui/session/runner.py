@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,18 +20,35 @@ from agspec_tui.errors import ToolError
 from agspec_tui.session.output import OutputBuffer
 
 QUIET_ENVIRONMENT: Mapping[str, str] = {
+    "BROWSER": "true",
     "CI": "1",
     "COLUMNS": "100",
+    "DEBIAN_FRONTEND": "noninteractive",
     "EDITOR": "true",
+    "GCM_INTERACTIVE": "never",
+    "GIT_ASKPASS": "false",
+    "GIT_CONFIG_COUNT": "1",
+    # A repository's own configuration may name a program for fsmonitor: never run it.
+    "GIT_CONFIG_KEY_0": "core.fsmonitor",
+    "GIT_CONFIG_VALUE_0": "false",
     "GIT_EDITOR": "true",
+    "GIT_MERGE_AUTOEDIT": "no",
     "GIT_PAGER": "cat",
     "GIT_SEQUENCE_EDITOR": "true",
+    "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
     "GIT_TERMINAL_PROMPT": "0",
+    "HGEDITOR": "true",
     "MANPAGER": "cat",
     "NO_COLOR": "1",
     "PAGER": "cat",
+    "PIP_NO_INPUT": "1",
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONUNBUFFERED": "1",
+    "SSH_ASKPASS": "false",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "SUDO_ASKPASS": "false",
+    "SVN_EDITOR": "true",
+    "SYSTEMD_PAGER": "cat",
     "TERM": "dumb",
     "VISUAL": "true",
 }
@@ -69,6 +86,9 @@ async def run(
     cwd: Path,
     timeout_s: float,
     env: Mapping[str, str] | None = None,
+    *,
+    without: Collection[str] = (),
+    confined: Callable[[tuple[str, ...]], tuple[str, ...]] | None = None,
 ) -> CommandResult:
     """Run a command and wait for its end, for `timeout_s` seconds at most.
 
@@ -80,6 +100,9 @@ async def run(
         cwd: the folder to run it in.
         timeout_s: time limit in seconds; at the limit the process group gets SIGTERM, then SIGKILL.
         env: additions to the environment; they win over `QUIET_ENVIRONMENT`.
+        without: variables of our own environment that it does not get.
+        confined: turns a program and its arguments into those that run it in a sandbox; None to
+            run it as it is.
 
     Raises:
         ToolError: the command could not be started.
@@ -88,7 +111,14 @@ async def run(
     mark = secrets.token_hex(8)
     read_fd, write_fd = os.pipe()
     try:
-        process = _start(command, cwd, _environment(mark, env), write_fd)
+        argv = ("/bin/sh", "-c", command) if isinstance(command, str) else command
+        process = _start(
+            confined(argv) if confined is not None else argv,
+            _shown(command),
+            cwd,
+            _environment(mark, env, without),
+            write_fd,
+        )
     except ToolError:
         os.close(read_fd)
         raise
@@ -125,15 +155,17 @@ def _shown(command: str | tuple[str, ...]) -> str:
     return command if isinstance(command, str) else shlex.join(command)
 
 
-def _environment(mark: str, additions: Mapping[str, str] | None) -> dict[str, str]:
-    environment = {k: v for k, v in os.environ.items() if k not in _FORCED_COLOUR}
+def _environment(
+    mark: str, additions: Mapping[str, str] | None, without: Collection[str]
+) -> dict[str, str]:
+    left_out = {*_FORCED_COLOUR, *without}
+    environment = {k: v for k, v in os.environ.items() if k not in left_out}
     return environment | dict(QUIET_ENVIRONMENT) | dict(additions or {}) | {_RUN_MARK: mark}
 
 
 def _start(
-    command: str | tuple[str, ...], cwd: Path, environment: dict[str, str], write_fd: int
+    argv: tuple[str, ...], shown: str, cwd: Path, environment: dict[str, str], write_fd: int
 ) -> subprocess.Popen[bytes]:
-    argv = ("/bin/sh", "-c", command) if isinstance(command, str) else command
     try:
         return subprocess.Popen(
             argv,
@@ -147,7 +179,7 @@ def _start(
     except (OSError, ValueError, IndexError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ToolError(
-            f"cannot run `{_shown(command)}`: {reason}",
+            f"cannot run `{shown}`: {reason}",
             "check that the program and the folder exist",
         ) from error
 

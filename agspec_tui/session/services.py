@@ -4,8 +4,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from agspec_tui.config import Config
+from agspec_tui.config import ApprovalMode, Config
 from agspec_tui.events import Event
+from agspec_tui.session.gate import CommandGate
 from agspec_tui.session.handover import EditSet
 from agspec_tui.session.interrupt import InterruptSwitch
 from agspec_tui.session.roles import Team
@@ -37,3 +38,7 @@ class Services:
     """Brings the workspace corpus up to the files on disk, before a turn."""
     approve: Callable[[EditSet, int], Awaitable[bool]]
     """Asks the user whether an edit of a turn may be written."""
+    gate: CommandGate
+    """Runs commands."""
+    mode: ApprovalMode
+    """What is done unasked."""

@@ -41,9 +41,11 @@ from agspec_tui.session.bus import Bus
 from agspec_tui.session.corpus_feed import CorpusFeed, digest
 from agspec_tui.session.draft_counts import DraftCounts, start_or_complain
 from agspec_tui.session.egress import EgressMeter
+from agspec_tui.session.gate import CommandGate
 from agspec_tui.session.interrupt import Interrupted, InterruptSwitch
 from agspec_tui.session.kept_prefix import KeptPrefix
 from agspec_tui.session.loading import plan_drafting, plan_load
+from agspec_tui.session.own_settings import narrower, read_own_settings
 from agspec_tui.session.repo import check_repo
 from agspec_tui.session.roles import Team, load_team
 from agspec_tui.session.services import Services
@@ -74,7 +76,7 @@ class Session:
             repo: the repository's folder.
             config: the settings.
             test_command: the test command; None to find one.
-            auto_approve: write edits without asking.
+            auto_approve: do everything without asking, whatever the settings say.
             record: folder for a recording of what the engine reads and writes; None for what the
                 settings say.
         """
@@ -89,7 +91,9 @@ class Session:
         self._test_text = test_command
         self._record = record or (recordings_dir() if config.record else None)
         self._interrupts = InterruptSwitch()
-        self._approvals = Approvals(self._publish, self._interrupts, auto=auto_approve)
+        mode = "full-auto" if auto_approve else config.approve
+        self._approvals = Approvals(self._publish, self._interrupts, mode=mode)
+        self._gate: CommandGate | None = None
         self._client = EngineClient(self._on_engine_event, logs_dir(), Limits(hang_s=config.hang_s))
         self._team: Team | None = None
         self._speaker: Speaker | None = None
@@ -114,6 +118,7 @@ class Session:
         team = load_team()
         load, drafting = plan_load(self._config), plan_drafting(self._config)
         test = self._find_tests()
+        gate = self._gate = await self._make_gate()
         session_id = secrets.token_hex(4)
         if self._record is not None:
             name = f"{time.strftime('%Y%m%d-%H%M%S')}-{session_id}.jsonl"
@@ -126,6 +131,8 @@ class Session:
                 roles=tuple(role.name for role in team.roles),
                 drafter=drafting.drafter,
                 policy=drafting.policy,
+                sandbox=gate.sandbox.kind,
+                approve=self._approvals.mode,
                 test_command=test.display if test else "",
             )
         )
@@ -145,6 +152,32 @@ class Session:
         await self._prefix.take_up()
         self._team = team
         self._speaker = Speaker(self._client, self._publish, self._interrupts, loaded.n_ctx)
+
+    async def _make_gate(self) -> CommandGate:
+        """What commands run through, by the user's settings and the repository's own."""
+        own = await asyncio.to_thread(read_own_settings, self._repo)
+        for key in own.ignored:
+            self._publish(
+                Warned(
+                    message=f".agspec.toml: {key} is ignored",
+                    hint="a repository can only narrow what your own settings allow",
+                )
+            )
+        if own.problem:
+            self._publish(Warned(message=f".agspec.toml: {own.problem}", hint="all is asked about"))
+        self._approvals.mode = narrower(self._approvals.mode, own.approve)
+        gate = await asyncio.to_thread(
+            CommandGate,
+            self._repo,
+            self._approvals,
+            self._publish,
+            user=self._config.commands,
+            own=own.commands,
+        )
+        if gate.sandbox.kind == "none":
+            reason = gate.sandbox.reason
+            self._publish(Warned(message=f"commands run without a sandbox: {reason}", hint=""))
+        return gate
 
     async def _prepare_lengths(
         self, load: LoadModel, loaded: ModelLoaded, drafting: ConfigureDrafting
@@ -289,7 +322,7 @@ class Session:
             EngineError: no model is loaded.
             UsageError: there are no tests to tell whether an issue is solved.
         """
-        if self._speaker is None or self._team is None:
+        if self._speaker is None or self._team is None or self._gate is None:
             raise EngineError("no model is loaded", "wait until it is")
         test = self._find_tests()
         if test is None:
@@ -305,6 +338,8 @@ class Session:
             index=self._index,
             refresh=self._refresh,
             approve=self._approvals.ask,
+            gate=self._gate,
+            mode=self._approvals.mode,
         )
 
     def _find_tests(self) -> TestCommand | None:
@@ -357,6 +392,7 @@ class Session:
 
 
 _WHY = {
+    "planned": "only a plan was made",
     "not_fixed": "the issue was not fixed",
     "cancelled": "the task was stopped",
     "failed": "the task could not go on",

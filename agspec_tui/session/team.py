@@ -37,7 +37,7 @@ class Outcome:
     """How a task ended."""
 
     status: str
-    """`fixed`, `not_fixed` or `cancelled`."""
+    """`fixed`, `not_fixed`, `planned` or `cancelled`."""
     summary: str
     """What was done or tried, in a few lines."""
 
@@ -68,6 +68,8 @@ class TeamTask:
         await self._refuse_long_issue()
         base = await self._first_run()
         plan = await self._plan(base)
+        if self._services.mode == "plan-only":
+            return self._ended("planned", "A plan was made; nothing was changed.")
         n_turns = min(self._services.team.max_turns, self._services.config.max_turns)
         first = self.turn
         since_base = 0

@@ -57,7 +57,18 @@ def welcome(event: SessionStarted) -> list[Line]:
         line(("repository  ", "muted"), event.repo),
         line(("tests       ", "muted"), tests),
         line(("roles       ", "muted"), " → ".join(event.roles)),
+        *_limits(event),
         line(),
+    ]
+
+
+def _limits(event: SessionStarted) -> list[Line]:
+    """What confines commands, and what is done unasked; nothing if the event does not say."""
+    if not event.sandbox:
+        return []
+    return [
+        line(("sandbox     ", "muted"), event.sandbox),
+        line(("unasked     ", "muted"), event.approve),
     ]
 
 
@@ -197,6 +208,7 @@ def finished(event: TaskFinished) -> list[Line]:
     word, style = {
         "fixed": ("✓ fixed", "success"),
         "not_fixed": ("✗ not fixed", "error"),
+        "planned": ("✓ planned", "success"),
         "cancelled": ("■ cancelled", "warning"),
     }.get(event.status, (f"✗ {event.status}", "error"))
     made = [line(), line((word, f"{style}-strong"), (f"  in {seconds(event.wall_s)}", "muted"))]

@@ -50,7 +50,8 @@ class ApprovalScreen(ModalScreen[bool | None]):
             for file in files
         )
         with Vertical(id="approval") as box:
-            box.border_title = "Write this change?"
+            is_command = bool(self._question.command)
+            box.border_title = "Run this command?" if is_command else "Write this change?"
             yield Static(one_line(self._question.summary), id="approval-summary", markup=False)
             yield Static(names, id="approval-files", markup=False)
             yield Transcript(id="approval-diff", max_lines=50_000)
@@ -62,6 +63,9 @@ class ApprovalScreen(ModalScreen[bool | None]):
         lines, _ = parse(self._question.diff)
         view.following = False
         view.extend(entries.diff_line(item) for item in lines)
+        # In full and line by line: the summary is one line, and may be cut.
+        for text in self._question.command.splitlines():
+            view.extend(entries.note(text))
         view.focus()
         self.show_keys()
         self.set_interval(0.1, self.show_keys)

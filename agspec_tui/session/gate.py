@@ -1,0 +1,135 @@
+"""The one way in which commands run: permission, sandbox, limits, and no secret in the output."""
+
+import asyncio
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from agspec_tui.config import CommandRules
+from agspec_tui.errors import ToolError
+from agspec_tui.events import Event, Warned
+from agspec_tui.session.approval import Approvals
+from agspec_tui.session.permission import Permissions
+from agspec_tui.session.redaction import mask, secret_values
+from agspec_tui.session.runner import CommandResult, run
+from agspec_tui.session.sandbox import AGENT_VARIABLES, Places, Sandbox, find_sandbox
+from agspec_tui.session.testing import TestCommand
+
+
+class CommandGate:
+    """Runs the commands of one session."""
+
+    def __init__(
+        self,
+        root: Path,
+        approvals: Approvals,
+        publish: Callable[[Event], object],
+        *,
+        user: CommandRules,
+        own: CommandRules,
+        sandbox: Sandbox | None = None,
+    ) -> None:
+        """Set up; nothing runs yet.
+
+        Args:
+            root: the resolved root of the repository.
+            approvals: asks the user.
+            publish: puts an event on the bus.
+            user: the user's rules about commands.
+            own: the repository's rules, which only narrow.
+            sandbox: what confines commands; None for the best there is.
+        """
+        self.sandbox = sandbox or find_sandbox()
+        """What confines commands."""
+        self._root = root
+        self._approvals = approvals
+        self._publish = publish
+        self._permissions = Permissions(root, user, own)
+        self._trusted: set[str] = set()
+
+    async def run_tests(
+        self, test: TestCommand, timeout_s: float, *, turn: int = 0, root: Path | None = None
+    ) -> CommandResult:
+        """Run the test command, for which a sandbox is permission enough.
+
+        Without a sandbox a command that the user gave runs all the same; one that was found in
+        the repository is asked about once.
+
+        Args:
+            test: the command.
+            timeout_s: time limit in seconds.
+            turn: the turn it belongs to.
+            root: a copy of the repository to run it in; None for the repository itself.
+
+        Raises:
+            ToolError: it could not be started, or the user said no.
+            Interrupted: the user stopped the task.
+        """
+        if self.sandbox.kind == "none" and test.kind != "given":
+            await self._confirm(test.display, "it runs without a sandbox", turn, "executor")
+        return await self._run(test.argv, test.display, timeout_s, root or self._root)
+
+    async def run_line(
+        self, line: str, timeout_s: float, *, turn: int, role: str, root: Path | None = None
+    ) -> CommandResult:
+        """Run a command line that a role wants to run.
+
+        Args:
+            line: the line, for the shell.
+            timeout_s: time limit in seconds.
+            turn: the turn it belongs to.
+            role: who wants it.
+            root: a copy of the repository to run it in; None for the repository itself.
+
+        Raises:
+            ToolError: it is denied, the user said no, or it could not be started.
+            Interrupted: the user stopped the task.
+        """
+        found = await asyncio.to_thread(self._permissions.judge, line)
+        if found.verdict == "deny":
+            raise ToolError(f"`{line}` was not run: {found.reason}", "do without this command")
+        if found.verdict == "ask":
+            if self._approvals.mode == "plan-only":
+                raise ToolError(f"`{line}` was not run: {found.reason}", "only a plan is made")
+            bare = self.sandbox.kind == "none"
+            reason = f"{found.reason}; there is no sandbox" if bare else found.reason
+            await self._confirm(line, reason, turn, role)
+        return await self._run(line, line, timeout_s, root or self._root)
+
+    async def _confirm(self, command: str, reason: str, turn: int, role: str) -> None:
+        """Go on if the user says yes to a command, once for each command.
+
+        Raises:
+            ToolError: the user said no.
+        """
+        if command in self._trusted:
+            return
+        if not await self._approvals.ask_command(command, reason, turn, role):
+            raise ToolError(f"`{command}` was not run: you said no", "do without this command")
+        self._trusted.add(command)
+
+    async def _run(
+        self, command: str | tuple[str, ...], shown: str, timeout_s: float, root: Path
+    ) -> CommandResult:
+        secrets = await asyncio.to_thread(secret_values, self._root)
+        with tempfile.TemporaryDirectory(prefix="agspec-", ignore_cleanup_errors=True) as temp:
+            keeps_root = self._approvals.mode == "plan-only"
+            places = Places(root, Path(temp).resolve(), keeps_root=keeps_root)
+            is_confined = self.sandbox.kind != "none"
+            done = await run(
+                command,
+                root,
+                timeout_s,
+                places.environment() if is_confined else None,
+                without=AGENT_VARIABLES if is_confined else (),
+                confined=lambda argv: self.sandbox.wrap(argv, places),
+            )
+        if done.timed_out:
+            self._publish(
+                Warned(
+                    message=f"`{shown}` ran past {timeout_s:g} s and was ended",
+                    hint="give a command that ends by itself, or raise test_timeout_s",
+                )
+            )
+        return replace(done, command=shown, output=mask(done.output, secrets))
