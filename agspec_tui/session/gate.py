@@ -6,15 +6,37 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from agspec_tui.config import CommandRules
+from agspec_tui.config import CommandRules, Config
 from agspec_tui.errors import ToolError
 from agspec_tui.events import Event, Warned
 from agspec_tui.session.approval import Approvals
+from agspec_tui.session.own_settings import NAME, narrower, read_own_settings
 from agspec_tui.session.permission import Permissions
 from agspec_tui.session.redaction import mask, secret_values
 from agspec_tui.session.runner import CommandResult, run
 from agspec_tui.session.sandbox import AGENT_VARIABLES, Places, Sandbox, find_sandbox
 from agspec_tui.session.testing import TestCommand
+
+
+def open_gate(
+    root: Path, config: Config, approvals: Approvals, publish: Callable[[Event], object]
+) -> "CommandGate":
+    """What commands run through, by the user's settings and the repository's own.
+
+    The mode of `approvals` becomes the stricter of the user's and the repository's.
+    """
+    own = read_own_settings(root)
+    hint = "a repository can only narrow what your own settings allow"
+    for key in own.ignored:
+        publish(Warned(message=f"{NAME}: {key} is ignored", hint=hint))
+    if own.problem:
+        publish(Warned(message=f"{NAME}: {own.problem}", hint="edits and commands are asked about"))
+    approvals.mode = narrower(approvals.mode, own.approve)
+    gate = CommandGate(root, approvals, publish, user=config.commands, own=own.commands)
+    if gate.sandbox.kind == "none":
+        reason = f"commands run without a sandbox ({gate.sandbox.reason})"
+        publish(Warned(message=reason, hint="those that may do harm are asked about"))
+    return gate
 
 
 class CommandGate:

@@ -17,12 +17,16 @@ _MODES: tuple[ApprovalMode, ...] = get_args(ApprovalMode)
 
 class _Rules(msgspec.Struct, frozen=True):
     ask: tuple[str, ...] = ()
+    """Commands that never run unasked."""
     deny: tuple[str, ...] = ()
+    """Commands that never run."""
 
 
 class _File(msgspec.Struct, frozen=True):
     approve: ApprovalMode = "full-auto"
+    """The freest mode that the repository takes."""
     commands: _Rules = _Rules()
+    """Its rules about commands."""
 
 
 class OwnSettings(msgspec.Struct, frozen=True):

@@ -48,30 +48,42 @@ SKIPPED_FOLDERS = INSTALLED_FOLDERS | {
 """Folders that hold no source; left out where no version control says what is ignored."""
 
 _CONTROL_FOLDERS = frozenset({".git", ".hg", ".svn"})
-_SECRET_FOLDERS = frozenset({".aws", ".azure", ".gnupg", ".kube", ".ssh"})
+_SECRET_FOLDERS = frozenset({".aws", ".azure", ".docker", ".gnupg", ".kube", ".ssh"})
 _SECRET_NAMES = (
     ".env*",
     "*.env",
+    "*.gpg",
     "*.jks",
     "*.kdbx",
     "*.key",
     "*.keystore",
     "*.p12",
+    "*.p8",
     "*.pem",
     "*.pfx",
     "*.ppk",
+    "*.tfstate",
+    "*.tfstate.backup",
+    "*.tfvars",
+    ".boto",
     ".dockercfg",
     ".git-credentials",
     ".htpasswd",
+    ".my.cnf",
     ".netrc",
     ".npmrc",
     ".pgpass",
     ".pypirc",
+    ".s3cfg",
+    ".terraformrc",
+    ".vault_pass*",
     "_netrc",
     "credentials",
     "credentials.json",
     "credentials.toml",
     "credentials.y*ml",
+    "client_secret*.json",
+    "gha-creds-*.json",
     "id_dsa*",
     "id_ecdsa*",
     "id_ed25519*",
@@ -109,6 +121,8 @@ def check_repo(path: Path) -> Path:
 def is_secret(path: str) -> bool:
     """True if a name on the path says that it holds keys, passwords or the like."""
     *folders, name = PurePosixPath(path.casefold()).parts or ("",)
+    if name.startswith("id_") and "." not in name.removesuffix(".pub"):
+        return True  # the names of private keys: id_rsa, id_ed25519_sk, id_deploy
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in _SECRET_NAMES) or any(
         folder in _SECRET_FOLDERS for folder in folders
     )

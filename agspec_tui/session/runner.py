@@ -109,21 +109,9 @@ async def run(
     """
     started = time.monotonic()
     mark = secrets.token_hex(8)
-    read_fd, write_fd = os.pipe()
-    try:
-        argv = ("/bin/sh", "-c", command) if isinstance(command, str) else command
-        process = _start(
-            confined(argv) if confined is not None else argv,
-            _shown(command),
-            cwd,
-            _environment(mark, env, without),
-            write_fd,
-        )
-    except ToolError:
-        os.close(read_fd)
-        raise
-    finally:
-        os.close(write_fd)
+    argv = ("/bin/sh", "-c", command) if isinstance(command, str) else command
+    argv = confined(argv) if confined is not None else argv
+    process, read_fd = _begin(argv, _shown(command), cwd, _environment(mark, env, without))
     pipe = _Pipe(read_fd)
     timed_out = False
     try:
@@ -161,6 +149,20 @@ def _environment(
     left_out = {*_FORCED_COLOUR, *without}
     environment = {k: v for k, v in os.environ.items() if k not in left_out}
     return environment | dict(QUIET_ENVIRONMENT) | dict(additions or {}) | {_RUN_MARK: mark}
+
+
+def _begin(
+    argv: tuple[str, ...], shown: str, cwd: Path, environment: dict[str, str]
+) -> tuple[subprocess.Popen[bytes], int]:
+    """The started process, and the read end of its output."""
+    read_fd, write_fd = os.pipe()
+    try:
+        return _start(argv, shown, cwd, environment, write_fd), read_fd
+    except ToolError:
+        os.close(read_fd)
+        raise
+    finally:
+        os.close(write_fd)
 
 
 def _start(

@@ -5,6 +5,7 @@ nothing, and then the user is asked. Which of them it is is found out by running
 """
 
 import functools
+import inspect
 import json
 import os
 import shutil
@@ -121,7 +122,7 @@ class Sandbox:
             "own_pids": self.own_pids,
         }
         # Isolated and by path, so that no file of the repository can be imported instead.
-        python = (sys.executable, "-I", "-S", confine.__file__)
+        python = (sys.executable, "-I", "-S", inspect.getfile(confine))
         return (*python, json.dumps(settings), "--", *command)
 
 

@@ -41,13 +41,13 @@ from agspec_tui.session.bus import Bus
 from agspec_tui.session.corpus_feed import CorpusFeed, digest
 from agspec_tui.session.draft_counts import DraftCounts, start_or_complain
 from agspec_tui.session.egress import EgressMeter
-from agspec_tui.session.gate import CommandGate
+from agspec_tui.session.gate import CommandGate, open_gate
 from agspec_tui.session.interrupt import Interrupted, InterruptSwitch
 from agspec_tui.session.kept_prefix import KeptPrefix
 from agspec_tui.session.loading import plan_drafting, plan_load
-from agspec_tui.session.own_settings import narrower, read_own_settings
 from agspec_tui.session.repo import check_repo
 from agspec_tui.session.roles import Team, load_team
+from agspec_tui.session.sandbox import find_sandbox
 from agspec_tui.session.services import Services
 from agspec_tui.session.skipping import skip_reason
 from agspec_tui.session.team import Outcome, TeamTask
@@ -118,7 +118,8 @@ class Session:
         team = load_team()
         load, drafting = plan_load(self._config), plan_drafting(self._config)
         test = self._find_tests()
-        gate = self._gate = await self._make_gate()
+        await asyncio.to_thread(find_sandbox)
+        gate = self._gate = open_gate(self._repo, self._config, self._approvals, self._publish)
         session_id = secrets.token_hex(4)
         if self._record is not None:
             name = f"{time.strftime('%Y%m%d-%H%M%S')}-{session_id}.jsonl"
@@ -152,32 +153,6 @@ class Session:
         await self._prefix.take_up()
         self._team = team
         self._speaker = Speaker(self._client, self._publish, self._interrupts, loaded.n_ctx)
-
-    async def _make_gate(self) -> CommandGate:
-        """What commands run through, by the user's settings and the repository's own."""
-        own = await asyncio.to_thread(read_own_settings, self._repo)
-        for key in own.ignored:
-            self._publish(
-                Warned(
-                    message=f".agspec.toml: {key} is ignored",
-                    hint="a repository can only narrow what your own settings allow",
-                )
-            )
-        if own.problem:
-            self._publish(Warned(message=f".agspec.toml: {own.problem}", hint="all is asked about"))
-        self._approvals.mode = narrower(self._approvals.mode, own.approve)
-        gate = await asyncio.to_thread(
-            CommandGate,
-            self._repo,
-            self._approvals,
-            self._publish,
-            user=self._config.commands,
-            own=own.commands,
-        )
-        if gate.sandbox.kind == "none":
-            reason = gate.sandbox.reason
-            self._publish(Warned(message=f"commands run without a sandbox: {reason}", hint=""))
-        return gate
 
     async def _prepare_lengths(
         self, load: LoadModel, loaded: ModelLoaded, drafting: ConfigureDrafting

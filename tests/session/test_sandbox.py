@@ -1,3 +1,4 @@
+import inspect
 import json
 import os
 import shutil
@@ -241,7 +242,7 @@ def test_a_sandbox_that_cannot_be_set_up_runs_nothing(tmp_path):
     settings = {"write": [str(tmp_path / "missing")], "hide": [], "pinned": [], "read_only": []}
     for own_pids in (True, False):
         text = json.dumps(settings | {"own_pids": own_pids})
-        argv = (sys.executable, "-I", "-S", confine.__file__, text, "--", "touch", "ran")
+        argv = (sys.executable, "-I", "-S", inspect.getfile(confine), text, "--", "touch", "ran")
         done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == confine.SETUP_FAILED
         assert "could not be set up" in done.stderr
