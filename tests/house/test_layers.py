@@ -18,9 +18,11 @@ FENCES = {
 }
 """Who may import what needs care."""
 
-THIRD_PARTY = {"click", "msgspec", "numpy", "platformdirs", "psutil", "tree_sitter", "watchdog"} | {
-    name for name in FENCES if "." not in name
-}
+THIRD_PARTY = (
+    {"click", "msgspec", "numpy", "platformdirs", "psutil"}
+    | {"tree_sitter", "tree_sitter_bash", "watchdog"}
+    | {name for name in FENCES if "." not in name}
+)
 
 
 def imported(path: Path) -> Iterator[tuple[int, str]]:
