@@ -15,6 +15,7 @@ _EDIT = re.compile(
 _CALL = re.compile(r"\s*(?:<tool_call>|<function=)")
 _CALL_END = re.compile(r".*(?:</tool_call>|</function>)\s*$")
 _BLOCK = re.compile(r"<{5,9}[ \t]*(?:SEARCH|ORIGINAL|OLD|FIND)\b", re.IGNORECASE)
+_MARKS = ("", " ", "+", "-", "@", "\\")
 _BLOCK_END = re.compile(r">{5,9}(?:[ \t]|$)")
 
 
@@ -29,19 +30,28 @@ def prepare(reply: str) -> list[str]:
 
 
 class _Content:
-    """Whether lines are the content of an edit: in a fence, a search/replace block or a call."""
+    """Whether lines are the content of an edit: in a fence, a block, a call, or a bare diff."""
 
     def __init__(self) -> None:
         self._fence: Fence | None = None
         self._until: re.Pattern[str] | None = None
+        self._diff = False
 
     def __bool__(self) -> bool:
         return self._fence is not None or self._until is not None
+
+    def holds(self, line: str) -> bool:
+        """Whether the next line is content; in a bare diff those that begin with a mark are."""
+        return bool(self) or (self._diff and line[:1] in _MARKS)
 
     def take(self, line: str) -> None:
         """Go on by one line."""
         if self._until is not None:
             self._until = None if self._until.match(line) else self._until
+            return
+        inside = self._fence is not None
+        self._diff = (not inside and line.startswith("@@")) or (self._diff and line[:1] in _MARKS)
+        if self._diff:
             return
         fence = fence_at(line)
         if fence is not None:
@@ -61,7 +71,7 @@ def _without_reasoning(lines: list[str]) -> list[str]:
     closer = ""
     for line in _after_orphan(lines):
         rest = line
-        if not closer and not content and line.lstrip().startswith(_OPENERS):
+        if not closer and not content.holds(line) and line.lstrip().startswith(_OPENERS):
             closer = next(end for begin, end in _PAIRS if line.lstrip().startswith(begin))
         if closer:
             head, closing, rest = line.partition(closer)
@@ -93,6 +103,9 @@ def _after_orphan(lines: list[str]) -> list[str]:
     """
     content = _Content()
     for index, line in enumerate(lines):
+        if content.holds(line):
+            content.take(line)
+            continue
         if line.lstrip().startswith(_OPENERS):
             return lines
         content.take(line)

@@ -1,29 +1,17 @@
 """Whether a file that parsed before an edit still parses after it, told by tree-sitter."""
 
 import ast
-import importlib
 import warnings
 from functools import cache
 
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Node, Parser
 
 from agspec_tui.errors import EditError
+from agspec_tui.forms.grammars import grammar_of, language
 from agspec_tui.forms.text import decode
 
-_GRAMMARS_TEXT = (
-    "py:python pyi:python js:javascript mjs:javascript cjs:javascript jsx:javascript "
-    "ts:typescript mts:typescript cts:typescript tsx:tsx go:go rs:rust c:c h:cpp cc:cpp cpp:cpp "
-    "cxx:cpp hh:cpp hpp:cpp java:java sh:bash bash:bash"
-)
-_GRAMMARS = {one.split(":")[0]: one.split(":")[1] for one in _GRAMMARS_TEXT.split()}
 _MAX_BYTES = 1_000_000
 _N_AROUND = 3
-
-
-def grammar_of(path: str) -> str:
-    """Name of the grammar for a file by its extension; empty if there is none."""
-    name = path.rsplit("/", 1)[-1]
-    return _GRAMMARS.get(name.rsplit(".", 1)[-1].lower(), "") if "." in name else ""
 
 
 def refuse_broken(path: str, before: bytes | None, after: bytes | None) -> None:
@@ -90,8 +78,4 @@ def _deepest(node: Node) -> Node:
 
 @cache
 def _parser(grammar: str) -> Parser:
-    """A parser of the language; its compiled grammar is loaded at the first use."""
-    package = "typescript" if grammar == "tsx" else grammar
-    module = importlib.import_module(f"tree_sitter_{package}")
-    maker = "language" if package != "typescript" else f"language_{grammar}"
-    return Parser(Language(getattr(module, maker)()))
+    return Parser(language(grammar))

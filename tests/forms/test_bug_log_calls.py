@@ -169,3 +169,13 @@ def test_p14_a_reply_that_did_not_end_by_itself_is_never_used(reason):
 @pytest.mark.parametrize("reason", ["eog", "stop", ""])
 def test_p14_a_reply_that_ended_by_itself_is_used(reason):
     refuse_cut(reason, 12)
+
+
+def test_t08_the_end_of_reasoning_within_a_bare_diff_is_a_line_of_the_file():
+    reply = (
+        "--- a/a.py\n+++ b/a.py\n@@\n-    x = 1\n+</think>\n     return x\n@@\n-def main(args):\n"
+    )
+    landing = land(
+        form("udiff").parse(reply), {"a.py": b"def main(args):\n    x = 1\n    return x\n("}.get
+    )
+    assert landing.changes[0].after == b"</think>\n    return x\n("

@@ -2,7 +2,8 @@ import pytest
 
 from agspec_tui.errors import EditError
 from agspec_tui.forms.applier import land
-from agspec_tui.forms.syntax import grammar_of, refuse_broken
+from agspec_tui.forms.grammars import grammar_of
+from agspec_tui.forms.syntax import refuse_broken
 from agspec_tui.forms.types import FileEdit, Hunk
 
 BROKEN = [
