@@ -1,30 +1,30 @@
 """A repository in a few lines: each file with the names it defines, the likeliest first.
 
 Localisation decides whether a small model can fix a bug at all, so the ranking uses what is known
-for certain: frames of the failing run, names in the issue, and what the failing tests import.
+for certain: frames of the failing run, names in the issue, and what the failing tests import. To
+that is added how much a file is about the issue, and what refers to it.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-_DEFINITION = re.compile(
-    r"^[ \t]*(?:(?:export|default|pub(?:\([^)]*\))?|async|static|abstract)\s+)*"
-    r"(?:def|class|function\*?|fn|func(?:\s*\([^)]*\))?|struct|enum|trait|interface|module)"
-    r"\s+([A-Za-z_$][\w$]*)",
-    re.MULTILINE,
-)
-_BINDING = re.compile(
-    r"^(?:export\s+)?(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=\s*(?:async\s*)?(?:\(|function|\w+\s*=>)",
-    re.MULTILINE,
-)
+from agspec_tui.session.references import flow, likeness
+from agspec_tui.session.tags import Tags, tags_of
+
 _IMPORT = re.compile(
     r"^\s*(?:from\s+([\w.]+)\s+import|import\s+([\w.]+)|.*?(?:from|require\()\s*['\"]([^'\"]+)['\"])",
     re.MULTILINE,
 )
 _WORD = re.compile(r"[A-Za-z_$][\w$]{2,}")
 _N_NAMES = 14
+_BY_WORDS = 0.3
+"""Weight of `likeness` beside the score; measured on issues of this project's own history."""
+_BY_FLOW = 10.0
+"""Weight of `flow` beside the score."""
+_FROM_TESTS = 6.0
+"""Weight at which references of all failing tests together begin."""
 _PROSE_TEXT = ".md .rst .txt .adoc .json .toml .yaml .yml .ini .cfg .lock .csv .tsv .xml .svg .log"
 _PROSE = frozenset(_PROSE_TEXT.split())
 _TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec", "testing"})
@@ -42,7 +42,9 @@ class Candidate:
     names: tuple[str, ...]
     """Names it defines, in order."""
     score: int
-    """How much speaks for it; 0 if nothing does."""
+    """How much speaks for it for certain; 0 if nothing does."""
+    weight: float = 0.0
+    """What it is ranked by: the score, how much it is about the issue, and what refers to it."""
 
     def line(self) -> str:
         """One line for the planner: the path and the names."""
@@ -58,14 +60,6 @@ def is_test(path: str) -> bool:
     return bool(_TEST_NAME.match(parts[-1])) or any(part in _TEST_FOLDERS for part in parts[:-1])
 
 
-def definitions(text: str) -> tuple[str, ...]:
-    """Names of the functions, methods and types that a source text defines, in order, once."""
-    found = [(match.start(), match.group(1)) for match in _DEFINITION.finditer(text)]
-    found += [(match.start(), match.group(1)) for match in _BINDING.finditer(text)]
-    names = (name for _, name in sorted(found))
-    return tuple(name for name in dict.fromkeys(names) if not name.startswith("__"))
-
-
 def rank(
     texts: Mapping[str, str], issue: str, output: str, failing: Iterable[str]
 ) -> list[Candidate]:
@@ -77,15 +71,45 @@ def rank(
         output: what the failing test command printed.
         failing: names of failing tests.
     """
+    tags = {path: tags_of(path, text) for path, text in texts.items()}
+    sources = {
+        path: tags[path]
+        for path in texts
+        if not is_test(path) and (not _is_prose(path) or _mentions(issue, path))
+    }
+    scores = _scores(sources, texts, issue, output, failing := tuple(failing))
+    about = likeness(sources, issue)
+    start = {path: scores[path] + _BY_WORDS * about[path] for path in sources}
+    tests = failing_tests(texts, output, failing)
+    start |= {path: _FROM_TESTS / len(tests) for path in tests}
+    reached = flow({path: tags[path] for path in (*sources, *tests)}, start)
+    ranked = [
+        Candidate(
+            path,
+            tuple(found.defined),
+            scores[path],
+            scores[path] + _BY_WORDS * about[path] + _BY_FLOW * reached[path],
+        )
+        for path, found in sources.items()
+    ]
+    return sorted(ranked, key=lambda candidate: (-candidate.weight, candidate.path))
+
+
+def _scores(
+    sources: Mapping[str, Tags],
+    texts: Mapping[str, str],
+    issue: str,
+    output: str,
+    failing: Sequence[str],
+) -> dict[str, int]:
+    """What is known for certain about each source file."""
     frames = frame_counts(texts, output)
     imported = _imports(texts, output, failing)
     issue_words = set(_WORD.findall(issue))
     test_words = {part for name in failing for part in _WORD.findall(name.replace(".", " "))}
-    ranked = []
-    for path, text in texts.items():
-        if is_test(path) or (_is_prose(path) and not _mentions(issue, path)):
-            continue
-        names = definitions(text)
+    scores = {}
+    for path, found in sources.items():
+        names = tuple(found.defined)
         score = 4 * min(frames.get(path, 0), 2)
         score += 6 if _mentions(issue, path) else 0
         score += 3 if path in imported else 0
@@ -93,8 +117,8 @@ def rank(
         score += 2 * sum(
             any(name in word for word in test_words) for name in names[:40] if len(name) > 3
         )
-        ranked.append(Candidate(path, names, score))
-    return sorted(ranked, key=lambda candidate: (-candidate.score, candidate.path))
+        scores[path] = score
+    return scores
 
 
 def frame_counts(paths: Iterable[str], output: str) -> dict[str, int]:
@@ -115,7 +139,7 @@ def failing_tests(texts: Mapping[str, str], output: str, failing: Iterable[str])
     by_name = [
         path
         for path, text in texts.items()
-        if is_test(path) and path not in named and short & set(definitions(text))
+        if is_test(path) and path not in named and short & set(tags_of(path, text).defined)
     ]
     return sorted(named, key=lambda path: -named[path]) + by_name
 

@@ -75,6 +75,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Most lines of test output in a prompt, head and tail together."""
     n_list_lines: int = 120
     """Most lines of the file list in a prompt."""
+    n_map_tokens: int = 2048
+    """Most tokens of the file list, counted by the model's tokenizer."""
 
 
 class Drafting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -148,7 +148,8 @@ class TeamTask:
         planner, speaker = self._services.team.planner, self._services.speaker
         limits = planner.settings.limits
         room = speaker.room(planner)
-        n_lines = n_all = min(limits.n_list_lines, len(candidates))
+        n_all = min(limits.n_list_lines, len(candidates))
+        n_lines = await self._n_listed(candidates[:n_all], limits.n_map_tokens)
         while True:
             limits = msgspec.structs.replace(limits, n_list_lines=n_lines)
             blocks = planner_blocks(self._issue, candidates, base, limits)
@@ -165,6 +166,18 @@ class TeamTask:
         if n_lines == n_all:
             return fitted
         return replace(fitted, dropped=(f"{n_all - n_lines} unlikely files", *fitted.dropped))
+
+    async def _n_listed(self, candidates: Sequence[Candidate], n_tokens: int) -> int:
+        """How many files can be listed in so many tokens, counted exactly; at least one."""
+        low, high = 1, len(candidates)
+        while low < high:
+            middle = (low + high + 1) // 2
+            lines = "\n".join(one.line() for one in candidates[:middle])
+            if await self._services.speaker.count_text(lines) <= n_tokens:
+                low = middle
+            else:
+                high = middle - 1
+        return low
 
     def _rank(self, run: RunResult) -> list[Candidate]:
         return rank(self._texts, self._issue, run.output, run.failing)
@@ -197,7 +210,7 @@ class TeamTask:
         Files of a kept edit come last, since the rest of the bug is likely elsewhere.
         """
         ranked = self._rank(base)
-        enough = max(1, ranked[0].score // 2)
+        enough = max(1, max(one.score for one in ranked) // 2)
         likely = [one.path for one in ranked if one.score >= enough]
         order = [one.path for one in ranked if one.path in plan.files]
         order += [path for path in likely if path not in order] or [ranked[0].path] * (not order)

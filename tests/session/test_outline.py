@@ -1,6 +1,6 @@
 import pytest
 
-from agspec_tui.session.outline import definitions, failing_tests, frame_counts, is_test, rank
+from agspec_tui.session.outline import failing_tests, frame_counts, is_test, rank
 
 REPO = {
     "shop/cart.py": "class Cart:\n    def total(self):\n        return price_of(self)\n",
@@ -28,21 +28,6 @@ REPO = {
 )
 def test_tests_are_told_by_name_or_folder(path, expected):
     assert is_test(path) is expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("def a():\n  pass\nclass B:\n    async def c(self): ...\n", ("a", "B", "c")),
-        ("class A:\n    def __init__(self): ...\n    def go(self): ...\n", ("A", "go")),
-        ("export function f() {}\nexport const g = () => 1;\nclass H {}\n", ("f", "g", "H")),
-        ("pub fn a() {}\npub(crate) struct B;\nenum C {}\n", ("a", "B", "C")),
-        ("func (c *Cart) Total() int {\n}\nfunc New() {}\n", ("Total", "New")),
-        ("# def not_this\nx = 'class '\n", ()),
-    ],
-)
-def test_definitions_are_found_in_several_languages(text, expected):
-    assert definitions(text) == expected
 
 
 def test_frames_are_counted_by_whole_path():
