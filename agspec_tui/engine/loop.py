@@ -11,17 +11,16 @@ prompt is being read, a beginning of them.
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 from agspec_tui.commands import Generate
-from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Draft, Drafter, Piece
+from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Drafter, Piece
 from agspec_tui.engine.cache import KvCache
 from agspec_tui.engine.evidence import evidence_of
 from agspec_tui.engine.forced_chooser import forced_or, most_tokens
 from agspec_tui.engine.generation import Generation, Proposal
 from agspec_tui.engine.lanes import Lanes
 from agspec_tui.engine.loop_guard import guard_of
-from agspec_tui.engine.passes import Pass, Turns, parts_of
+from agspec_tui.engine.passes import Pass, Turns, before_eog, parts_of, room_of
 from agspec_tui.engine.prompt import PromptBuilder
 from agspec_tui.engine.reply import Reply
 from agspec_tui.engine.source_lines import SourceLines
@@ -362,25 +361,12 @@ class Decoder:
                 self._begin_saying(one)
             match = one.drafter.match() if one.command.drafting else NO_MATCH
             matches.append(match)
-            asks.append(Ask(one.command.role, evidence_of(match), self._room(one)))
+            asks.append(Ask(one.command.role, evidence_of(match), room_of(one, self._backend)))
         n_most = max(0, min(present.n_to_draft, n_free))
         budgets = share(self.policy, asks, n_most, present.n_to_read)
         for one, match, budget in zip(saying, matches, budgets, strict=True):
             draft = one.drafter.draft(match, budget.k) if budget.k > 0 else NO_DRAFT
-            one.proposal = Proposal(match, budget, self._before_eog(draft))
-
-    def _room(self, one: Generation) -> int:
-        """Most tokens of a draft; the last token of a reply is always the bonus token."""
-        if not one.command.drafting:
-            return 0
-        return max(0, min(one.reply.n_left - 1, self._backend.n_rollback))
-
-    def _before_eog(self, draft: Draft) -> Draft:
-        """End-of-generation tokens are never drafted: accepting one must not be decided early."""
-        for index, token in enumerate(draft.ids):
-            if self._backend.is_eog(token):
-                return replace(draft, ids=draft.ids[:index]) if index else NO_DRAFT
-        return draft
+            one.proposal = Proposal(match, budget, before_eog(draft, self._backend))
 
     def _take(self, one: Generation, n_accepted: int, bonus: int, times: PassTimes) -> None:
         """Commit what the target agreed with, and its own choice behind that."""

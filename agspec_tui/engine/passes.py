@@ -10,8 +10,9 @@ kept apart, so that a reply does not depend on what is decoded beside it:
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from agspec_tui.drafting.types import NO_DRAFT, Draft
 from agspec_tui.engine.generation import Generation
 from agspec_tui.engine.types import Backend, Part
 
@@ -105,3 +106,18 @@ def parts_of(present: Pass, backend: Backend) -> list[Part]:
     if n_rows > 0:
         parts.append(Part([_PAD_TOKEN] * n_rows, 0, backend.pad_slot, n_rows))
     return parts
+
+
+def room_of(one: Generation, backend: Backend) -> int:
+    """Most tokens of a draft; the last token of a reply is always the bonus token."""
+    if not one.command.drafting:
+        return 0
+    return max(0, min(one.reply.n_left - 1, backend.n_rollback))
+
+
+def before_eog(draft: Draft, backend: Backend) -> Draft:
+    """End-of-generation tokens are never drafted: accepting one must not be decided early."""
+    for index, token in enumerate(draft.ids):
+        if backend.is_eog(token):
+            return replace(draft, ids=draft.ids[:index]) if index else NO_DRAFT
+    return draft
