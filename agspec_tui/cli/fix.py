@@ -16,7 +16,7 @@ from agspec_tui.commands import AnswerApproval, Interrupt, SubmitTask
 from agspec_tui.config import ApprovalMode, Config
 from agspec_tui.errors import AgspecError, UsageError
 from agspec_tui.events import ApprovalRequested, Event, TaskFinished
-from agspec_tui.session.repo import check_repo
+from agspec_tui.session.repo import check_repo, is_secret
 from agspec_tui.session.report import ReportBuilder, encode
 from agspec_tui.session.session import Session
 from agspec_tui.session.testing import find_test_command, given
@@ -80,6 +80,8 @@ def read_issue(issue: str) -> str:
         if path.is_dir():
             raise UsageError(f"the issue {issue} is a folder", "--issue FILE or TEXT")
         if path.is_file():
+            if is_secret(path.name) or is_secret(path.resolve().name):
+                raise UsageError(f"the issue {issue} may hold secrets", "--issue FILE or TEXT")
             text = path.read_text(encoding="utf-8-sig")
             issue = f"file {issue}"
     except UnicodeDecodeError as error:

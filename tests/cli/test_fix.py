@@ -106,6 +106,14 @@ def test_a_folder_or_bytes_are_no_issue(tmp_path):
         read_issue(str(tmp_path / "x.bin"))
 
 
+def test_d07_a_secret_file_is_no_issue(tmp_path):
+    (tmp_path / ".env").write_text("A=b\n")
+    (tmp_path / "issue.md").symlink_to(".env")
+    for name in (".env", "issue.md"):
+        with pytest.raises(UsageError, match="may hold secrets"):
+            read_issue(str(tmp_path / name))
+
+
 def bad_input(name, repo, tmp_path):
     """Arguments of a wrong call, and a part of what it must say."""
     (tmp_path / "bare").mkdir()
@@ -123,6 +131,7 @@ def bad_input(name, repo, tmp_path):
         "no folder": (arguments(repo, SCRIPTS / "fixed.json", "--json", "/no/x.json"), "/no/x"),
         "no yes": (arguments(repo, yes=False), "--yes"),
         "no issue": (["fix", str(repo)], "--issue"),
+        "two modes": ([*plain, "--approve", "ask"], "contradict"),
     }[name]
 
 
@@ -130,7 +139,7 @@ def bad_input(name, repo, tmp_path):
     "name",
     [
         "missing", "file", "no tests", "no gguf", "cut gguf", "unknown model", "no script",
-        "no folder", "no yes", "no issue",
+        "no folder", "no yes", "no issue", "two modes",
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line_and_exits_2(name, repo, tmp_path, capsys):

@@ -12,7 +12,7 @@ from tests.tui.driving import driven
 @pytest.mark.parametrize(
     ("key", "approved"), [("y", True), ("enter", True), ("n", False), ("escape", False)]
 )
-async def test_keys_of_the_first_second_are_ignored_and_later_ones_answer(key, approved):
+async def test_x10_keys_of_the_first_second_are_ignored_and_later_ones_answer(key, approved):
     async with driven() as d:
         question = await d.play_until(ApprovalRequested)
         d.clock.now += 0.4
@@ -30,7 +30,7 @@ async def test_keys_of_the_first_second_are_ignored_and_later_ones_answer(key, a
         assert not isinstance(d.app.screen, ApprovalScreen)
 
 
-async def test_whoever_types_on_is_not_taken_at_their_word():
+async def test_x10_whoever_types_on_is_not_taken_at_their_word():
     async with driven() as d:
         await d.play_until(ApprovalRequested)
         for _ in range(10):
@@ -48,6 +48,16 @@ async def test_the_approval_shows_summary_files_and_the_whole_diff():
         view = d.app.screen.query_one("#approval-diff")
         shown = [row.removeprefix("  ") for row in view.plain_text.split("\n")]
         assert shown == question.diff.removesuffix("\n").split("\n")
+
+
+async def test_a_command_is_shown_in_full_under_its_own_title():
+    async with driven() as d:
+        command = "make build\n" + "x" * 300
+        await d.show(ApprovalRequested(call_id=9, summary="run it", diff="", command=command))
+        assert d.app.screen.query_one("#approval").border_title == "Run this command?"
+        shown = d.app.screen.query_one("#approval-diff").plain_text
+        assert "make build" in shown
+        assert "x" * 300 in shown.replace("\n", "").replace(" ", "")
 
 
 async def test_scrolling_the_diff_does_not_wait():
