@@ -248,10 +248,9 @@ class Decoder:
             if self._cache.make_room(_N_NEXT * len(present.saying)) or len(live) == 1:
                 return present
             # It is read again once there is room: nothing of it is lost but time.
-            self._cache.put_off(live.pop(self._youngest(live)).sequence)
-
-    def _youngest(self, live: list[Generation]) -> int:
-        return max(range(len(live)), key=lambda index: live[index].request)
+            youngest = max(live, key=lambda one: one.request)
+            live.remove(youngest)
+            self._cache.put_off(youngest.sequence)
 
     def _run(self, present: Pass, cancelled: Callable[[int], bool]) -> None:
         """One pass; whatever happens, the cache holds committed tokens and nothing else then."""
