@@ -49,7 +49,7 @@ async def engine(make_client, smollm2):
     return client, events
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 async def test_a_second_turn_over_four_thousand_tokens_reads_only_what_is_new(engine):
     client, events = engine
     first = Message("user", listing(290))
