@@ -351,8 +351,16 @@ class Interrupt(_Command, frozen=True, kw_only=True):
     """Stop what is being done now; files already written stay and can be undone."""
 
 
+class Undo(_Command, frozen=True, kw_only=True):
+    """Take the last turn that wrote something back. Not while a task is being worked on."""
+
+
+class Redo(_Command, frozen=True, kw_only=True):
+    """Bring back what the last undo took. Not while a task is being worked on."""
+
+
 class Quit(_Command, frozen=True, kw_only=True):
     """End the session and the engine process."""
 
 
-SessionCommand = SubmitTask | AnswerApproval | Interrupt | Quit
+SessionCommand = SubmitTask | AnswerApproval | Interrupt | Undo | Redo | Quit

@@ -95,6 +95,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Measure, in a few seconds, what drafts cost here the first time a model is used."""
     record: bool = False
     """Record what the engine reads and writes, your text included, in your data folder."""
+    keep_sessions: bool = True
+    """Store sessions in your data folder, so that they can be resumed and their edits undone. They
+    hold your text. Without it, undo ends with the program."""
     min_match: int = 1
     """Shortest match that is drafted from, in tokens."""
     watch: bool = True
@@ -155,6 +158,11 @@ def calibration_dir() -> Path:
 def recordings_dir() -> Path:
     """Where sessions are recorded if `record` is on. Not created here."""
     return Path(platformdirs.user_data_dir("agspec-tui")) / "recordings"
+
+
+def sessions_dir() -> Path:
+    """Where sessions are stored if `keep_sessions` is on. Not created here."""
+    return Path(platformdirs.user_data_dir("agspec-tui")) / "sessions"
 
 
 def prefixes_dir() -> Path:

@@ -61,3 +61,7 @@ class EditError(AgspecError):
 
 class ToolError(AgspecError):
     """A command or a file operation could not be carried out."""
+
+
+class StoreError(AgspecError):
+    """A stored session is missing, damaged, in use, or of another program. Exit code 2."""

@@ -63,7 +63,16 @@ def fix(
         _check_writable(Path(json_file))
     config = msgspec.structs.replace(config, approve=mode)
     session = Session(root, config, test_command=test_command, record=record)
-    return asyncio.run(_Run(session, json_file).run(text))
+    return work_headless(session, text, json_file)
+
+
+def work_headless(session: Session, issue: str, json_file: str | None) -> int:
+    """Work on an issue without a screen; returns the exit code.
+
+    Raises:
+        AgspecError: the session could not start, or the task could not go on.
+    """
+    return asyncio.run(_Run(session, json_file).run(issue))
 
 
 def read_issue(issue: str) -> str:

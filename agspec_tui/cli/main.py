@@ -27,6 +27,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "calibrate": ("agspec_tui.cli.calibrate", "calibrate", "Measure what drafts cost here."),
     "corpus": ("agspec_tui.cli.corpus", "corpus", "Build and check the global corpus."),
     "profile": ("agspec_tui.cli.profile", "profile", "Count how far drafts hold."),
+    "sessions": ("agspec_tui.cli.sessions", "sessions", "List, resume and delete sessions."),
     "models": ("agspec_tui.cli.models", "models", "List, pull and check models."),
 }
 """Module, attribute and one-line help of each command; a module is imported when it is used."""

@@ -36,6 +36,25 @@ def open_tui(
     text = "" if issue is None else read_issue(issue)
     if test_command:
         given(test_command)
+    if approve is not None:
+        config = msgspec.structs.replace(config, approve=approve)
+    session = Session(root, config, test_command=test_command, record=record)
+    return open_screen(session, config, root, text)
+
+
+def open_screen(session: Session, config: Config, root: Path, issue: str) -> int:
+    """Open the workspace on a session; returns the exit code.
+
+    Args:
+        session: not started.
+        config: its settings.
+        root: its repository.
+        issue: the first task; empty for none.
+
+    Raises:
+        UsageError: there is no terminal.
+        ModelError: there is no such model.
+    """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
             "the screen needs a terminal", "without one: agspec-tui fix REPO --issue FILE|TEXT"
@@ -45,10 +64,7 @@ def open_tui(
     from agspec_tui.tui.app import AgspecApp
 
     name = resolve(config.model).name
-    if approve is not None:
-        config = msgspec.structs.replace(config, approve=approve)
-    session = Session(root, config, test_command=test_command, record=record)
-    app = AgspecApp(session, repo=root, model=name, theme=config.theme, issue=text)
+    app = AgspecApp(session, repo=root, model=name, theme=config.theme, issue=issue)
     outcome = app.run()
     if outcome is None:
         return app.return_code or 1  # the screen has said why

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -41,6 +41,7 @@ class Bus:
         self._started = clock()
         self._seq = 0
         self._subscriptions: list[Subscription] = []
+        self._taps: list[Callable[[Event], None]] = []
 
     def subscribe(self) -> Subscription:
         """A new consumer; it sees what is published from now on."""
@@ -48,10 +49,28 @@ class Bus:
         self._subscriptions.append(subscription)
         return subscription
 
+    def tap(self, take: Callable[[Event], None]) -> None:
+        """Call `take` with every event from now on, as it is published; it returns at once."""
+        self._taps.append(take)
+
+    def replay(self, events: Sequence[Event]) -> None:
+        """Hand events of an earlier run to every subscription; numbers and times go on from them.
+
+        Taps do not see them.
+        """
+        for event in events:
+            for subscription in self._subscriptions:
+                subscription._push(event)
+        if events:
+            self._seq = max(self._seq, events[-1].seq)
+            self._started = self._clock() - events[-1].t_s
+
     def publish(self, event: Event) -> Event:
         """Stamp an event and queue it for every consumer. Call from the session's event loop."""
         self._seq += 1
         stamped = msgspec.structs.replace(event, seq=self._seq, t_s=self._clock() - self._started)
         for subscription in self._subscriptions:
             subscription._push(stamped)
+        for take in self._taps:
+            take(stamped)
         return stamped

@@ -55,8 +55,31 @@ def snapshot_read(repo: Path, path: str) -> bytes | None:
         raise ToolError(f"{path}: {error.strerror}", "the file could not be read") from error
 
 
-def write_changes(repo: Path, changes: Sequence[FileChange]) -> Written:
+def missing_folders(repo: Path, changes: Sequence[FileChange]) -> tuple[Path, ...]:
+    """Folders that writing an edit is going to make, outermost first."""
+    missing: dict[Path, None] = {}
+    for change in changes:
+        if change.after is None:
+            continue
+        with contextlib.suppress(ToolError, OSError):
+            folder = locate(repo, change.path).parent
+            parts = (folder, *folder.parents)
+            missing |= dict.fromkeys(part for part in reversed(parts) if not part.exists())
+    return tuple(missing)
+
+
+def temporary_names(folder: Path, mark: str) -> list[Path]:
+    """Files that a write with this mark left in a folder when it was killed."""
+    return sorted(folder.glob(f".agspec-{mark}-*.tmp")) if mark else []
+
+
+def write_changes(repo: Path, changes: Sequence[FileChange], *, mark: str = "") -> Written:
     """Write an edit: every change, or none of them.
+
+    Args:
+        repo: the resolved root.
+        changes: bytes before and after; equal ones are left alone.
+        mark: in the names of the temporary files; empty for a random one.
 
     Raises:
         EditError: a path is ignored, secret or outside the repository, a text holds a cut mark
@@ -68,11 +91,15 @@ def write_changes(repo: Path, changes: Sequence[FileChange]) -> Written:
         refuse_ignored(repo, (change.path for change in changes))
     except ToolError as error:
         raise EditError(error.message, error.hint) from error
-    return replace_files(repo, changes)
+    return replace_files(repo, changes, mark=mark)
 
 
 def replace_files(
-    repo: Path, changes: Sequence[FileChange], modes: Mapping[str, int] | None = None
+    repo: Path,
+    changes: Sequence[FileChange],
+    modes: Mapping[str, int] | None = None,
+    *,
+    mark: str = "",
 ) -> Written:
     """Put bytes on disk, all or none, without asking what they are or whether git ignores them.
 
@@ -83,6 +110,7 @@ def replace_files(
         repo: the resolved root.
         changes: bytes before and after; equal ones are left alone.
         modes: permission bits by path, for files that do not exist now.
+        mark: in the names of the temporary files; empty for a random one.
 
     Raises:
         EditError: as for `write_changes`.
@@ -93,7 +121,7 @@ def replace_files(
     complete = False
     try:
         for item in staged:
-            _stage(item, made_folders)
+            _stage(item, made_folders, mark)
         for item in staged:
             _refuse_stale(item)
             done.append(item)
@@ -170,14 +198,14 @@ def _read(real: Path) -> bytes | None:
         return None
 
 
-def _stage(item: _Staged, made_folders: list[Path]) -> None:
+def _stage(item: _Staged, made_folders: list[Path], mark: str = "") -> None:
     """Write the new bytes beside the target; for a deletion, see that its folder can be changed."""
     folder = item.real.parent
     missing = [part for part in (folder, *folder.parents) if not part.exists()]
     for part in reversed(missing):
         part.mkdir()
         made_folders.append(part)
-    name = folder / f".agspec-{secrets.token_hex(6)}.tmp"
+    name = folder / f".agspec-{mark or secrets.token_hex(6)}-{secrets.token_hex(3)}.tmp"
     fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
     item.temporary = name
     with os.fdopen(fd, "wb") as file:

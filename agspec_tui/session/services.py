@@ -12,6 +12,7 @@ from agspec_tui.session.interrupt import InterruptSwitch
 from agspec_tui.session.roles import Team
 from agspec_tui.session.testing import TestCommand
 from agspec_tui.session.turn import Speaker
+from agspec_tui.session.undo import UndoLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +43,5 @@ class Services:
     """Runs commands."""
     mode: ApprovalMode
     """What is done unasked."""
+    undo: UndoLog
+    """Writes edits so that they can be taken back."""

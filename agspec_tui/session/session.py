@@ -15,15 +15,16 @@ from agspec_tui.commands import (
     Interrupt,
     LoadModel,
     Quit,
+    Redo,
     SessionCommand,
     SubmitTask,
+    Undo,
 )
 from agspec_tui.config import Config, logs_dir, recordings_dir
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.engine.watchdog import Limits
 from agspec_tui.errors import AgspecError, DraftError, EngineError, UsageError
 from agspec_tui.events import (
-    DocumentIndexed,
     EngineEvent,
     Event,
     ModelLoaded,
@@ -38,7 +39,7 @@ from agspec_tui.events import (
 from agspec_tui.session import calibration
 from agspec_tui.session.approval import Approvals
 from agspec_tui.session.bus import Bus
-from agspec_tui.session.corpus_feed import CorpusFeed, digest
+from agspec_tui.session.corpus_upkeep import CorpusUpkeep
 from agspec_tui.session.draft_counts import DraftCounts, start_or_complain
 from agspec_tui.session.egress import EgressMeter
 from agspec_tui.session.gate import CommandGate, open_gate
@@ -49,11 +50,11 @@ from agspec_tui.session.repo import check_repo
 from agspec_tui.session.roles import Team, load_team
 from agspec_tui.session.sandbox import find_sandbox
 from agspec_tui.session.services import Services
-from agspec_tui.session.skipping import skip_reason
+from agspec_tui.session.store import Meta
+from agspec_tui.session.storing import Earlier, Storing
 from agspec_tui.session.team import Outcome, TeamTask
 from agspec_tui.session.testing import TestCommand, find_test_command, given
 from agspec_tui.session.turn import Speaker
-from agspec_tui.session.watcher import Watcher
 
 _CLOSE_S = 5.0
 
@@ -69,6 +70,7 @@ class Session:
         test_command: str | None = None,
         auto_approve: bool = False,
         record: Path | None = None,
+        earlier: Earlier | None = None,
     ) -> None:
         """Nothing is read or started until `start`.
 
@@ -79,6 +81,7 @@ class Session:
             auto_approve: do everything without asking, whatever the settings say.
             record: folder for a recording of what the engine reads and writes; None for what the
                 settings say.
+            earlier: a stored session to go on with; None for a new one.
         """
         self.bus = Bus()
         """The event stream."""
@@ -99,11 +102,12 @@ class Session:
         self._speaker: Speaker | None = None
         self._task: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
-        self._next_turn = 1
+
         self._counts: DraftCounts | None = None
-        self._feed: CorpusFeed | None = None
-        self._watcher: Watcher | None = None
+        self._corpus: CorpusUpkeep | None = None
         self._prefix: KeptPrefix | None = None
+        self._session_id = earlier.meta.session_id if earlier else secrets.token_hex(4)
+        self._storing = Storing(self.bus, repo, wanted=config.keep_sessions, earlier=earlier)
 
     # ── life ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -120,13 +124,13 @@ class Session:
         test = self._find_tests()
         await asyncio.to_thread(find_sandbox)
         gate = self._gate = open_gate(self._repo, self._config, self._approvals, self._publish)
-        session_id = secrets.token_hex(4)
         if self._record is not None:
-            name = f"{time.strftime('%Y%m%d-%H%M%S')}-{session_id}.jsonl"
+            name = f"{time.strftime('%Y%m%d-%H%M%S')}-{self._session_id}.jsonl"
             load = msgspec.structs.replace(load, record=str(self._record.absolute() / name))
+        await self._storing.start(self._meta(load.name))
         self.bus.publish(
             SessionStarted(
-                session_id=session_id,
+                session_id=self._session_id,
                 repo=str(self._repo),
                 model=load.name,
                 roles=tuple(role.name for role in team.roles),
@@ -137,7 +141,14 @@ class Session:
                 test_command=test.display if test else "",
             )
         )
-        self._watch(team)
+        self._corpus = CorpusUpkeep(
+            self._client,
+            self._publish,
+            self._interrupts,
+            repo=self._repo,
+            config=self._config,
+            team=team,
+        )
         loaded = await self._client.start(load, drafting)
         if drafting.drafter != "none" and loaded.n_exact == 0:
             self._publish(
@@ -153,6 +164,16 @@ class Session:
         await self._prefix.take_up()
         self._team = team
         self._speaker = Speaker(self._client, self._publish, self._interrupts, loaded.n_ctx)
+
+    def _meta(self, model: str) -> Meta:
+        return Meta(
+            session_id=self._session_id,
+            repo=str(self._repo),
+            model=model,
+            test_command=self._test_text or "",
+            settings=msgspec.json.encode(self._config).decode(),
+            started_s=time.time(),
+        )
 
     async def _prepare_lengths(
         self, load: LoadModel, loaded: ModelLoaded, drafting: ConfigureDrafting
@@ -189,6 +210,10 @@ class Session:
         match command:
             case SubmitTask():
                 self._submit(command.text)
+            case Undo():
+                self._take_back(again=False)
+            case Redo():
+                self._take_back(again=True)
             case AnswerApproval():
                 self._approvals.take(command)
             case Interrupt():
@@ -214,13 +239,14 @@ class Session:
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
         try:
-            if self._watcher is not None:
-                await self._watcher.stop()
+            if self._corpus is not None:
+                await self._corpus.stop()
             if self._prefix is not None:
                 await self._prefix.keep()
         finally:
             await self._client.close()
             self._keep_counts()
+            await self._storing.close()
 
     def _keep_counts(self) -> None:
         """Leave to the next session what this one's drafts have shown."""
@@ -234,15 +260,25 @@ class Session:
     # ── tasks ────────────────────────────────────────────────────────────────────────────────────
 
     def _submit(self, text: str) -> None:
-        if self._closing is not None:
-            return
-        if self._task is not None and not self._task.done():
-            self._publish(Warned(message="a task is running", hint="stop it first"))
-        elif not text.strip():
+        if not text.strip():
             self._publish(Warned(message="the issue is empty", hint="say what is wrong"))
-        else:
+        elif self._is_free():
             self._interrupts.clear()
             self._task = asyncio.get_running_loop().create_task(self._run_task(text))
+
+    def _take_back(self, *, again: bool) -> None:
+        if self._is_free():
+            work = self._storing.take_back(again=again)
+            self._task = asyncio.get_running_loop().create_task(work)
+
+    def _is_free(self) -> bool:
+        """Whether work can begin; says so if other work is under way."""
+        if self._closing is not None:
+            return False
+        if self._task is not None and not self._task.done():
+            self._publish(Warned(message="a task is running", hint="stop it first"))
+            return False
+        return True
 
     async def _run_task(self, text: str) -> None:
         """One task from `TaskSubmitted` to `TaskFinished`, whatever happens between."""
@@ -251,7 +287,7 @@ class Session:
         self._publish(TaskSubmitted(text=text))
         task: TeamTask | None = None
         try:
-            task = TeamTask(self._ready(), text, self._next_turn)
+            task = TeamTask(self._ready(), text, self._storing.next_turn)
             outcome = await task.work()
         except Interrupted:
             outcome = Outcome("cancelled", "Stopped by the user.")
@@ -265,7 +301,7 @@ class Session:
             outcome = self._failed(
                 EngineError(f"internal error: {type(error).__name__}: {error}", f"see {log}")
             )
-        diff = self._settle(task, outcome)
+        diff = await self._settle(task, outcome)
         self._publish(
             TaskFinished(
                 status=outcome.status,
@@ -275,15 +311,15 @@ class Session:
             )
         )
 
-    def _settle(self, task: TeamTask | None, outcome: Outcome) -> str:
+    async def _settle(self, task: TeamTask | None, outcome: Outcome) -> str:
         """Keep a fix, put anything else back; returns the diff of what is changed on disk."""
         if task is None:
             return ""
-        self._next_turn = task.turn + 1
+        self._storing.next_turn = task.turn + 1
         try:
             if outcome.status != "fixed":
-                task.put_back(_WHY[outcome.status])
-            return task.workspace.diff()
+                await task.put_back(_WHY[outcome.status])
+            return await asyncio.to_thread(task.workspace.diff)
         except AgspecError as error:
             self._publish(
                 Warned(message=f"files could not be put back: {error.message}", hint=error.hint)
@@ -297,7 +333,12 @@ class Session:
             EngineError: no model is loaded.
             UsageError: there are no tests to tell whether an issue is solved.
         """
-        if self._speaker is None or self._team is None or self._gate is None:
+        if (
+            self._speaker is None
+            or self._team is None
+            or self._gate is None
+            or self._corpus is None
+        ):
             raise EngineError("no model is loaded", "wait until it is")
         test = self._find_tests()
         if test is None:
@@ -310,8 +351,9 @@ class Session:
             interrupts=self._interrupts,
             test_command=test,
             publish=self._publish,
-            index=self._index,
-            refresh=self._refresh,
+            index=self._corpus.index,
+            refresh=self._corpus.refresh,
+            undo=self._storing.undo,
             approve=self._approvals.ask,
             gate=self._gate,
             mode=self._approvals.mode,
@@ -336,34 +378,6 @@ class Session:
         if isinstance(event, StepCommitted) and self._counts is not None:
             self._counts.take(event)
         self.bus.publish(event)
-
-    def _watch(self, team: Team) -> None:
-        """Make what fills the workspace corpus, and follow the files in it if that is wanted."""
-        forms = team.coder.settings.forms.in_use()
-        self._feed = CorpusFeed(self._client, forms, self._publish)
-        if self._config.watch:
-            scope = self._config.corpus_scope
-            self._watcher = Watcher(self._repo, self._feed, self._publish, scope=scope)
-            self._watcher.start()
-
-    async def _index(self, path: str, text: str) -> None:
-        """Put a file that an agent opened into the workspace corpus, and follow it from then on."""
-        if self._feed is not None and self._feed.holds(path) != digest(text):
-            await self._interrupts.guard(self._put(self._feed, path, text))
-
-    async def _put(self, feed: CorpusFeed, path: str, text: str) -> None:
-        reason = await asyncio.to_thread(skip_reason, self._repo, path, text.encode())
-        if reason:
-            skipped = DocumentIndexed(path=path, n_tokens=0, n_corpus_tokens=0, skipped=reason)
-            self._publish(skipped)
-            return
-        await feed.put(path, text)
-        if self._watcher is not None:
-            await self._watcher.follow(path)
-
-    async def _refresh(self) -> None:
-        if self._watcher is not None:
-            await self._interrupts.guard(self._watcher.refresh())
 
 
 _WHY = {

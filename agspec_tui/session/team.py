@@ -48,7 +48,7 @@ class TeamTask:
     def __init__(self, services: Services, issue: str, first_turn: int) -> None:
         self.turn = first_turn
         """The present turn."""
-        self.workspace = Workspace(services.repo)
+        self.workspace = Workspace(services.repo, services.undo)
         """The task's files."""
         self._services = services
         self._issue = issue
@@ -82,7 +82,7 @@ class TeamTask:
                 continue
             if not await self._services.approve(edits, self.turn):
                 return self._ended("cancelled", "The edit was rejected; nothing of it was written.")
-            if not self._write(edits):
+            if not await self._write(edits):
                 continue
             await self._index(edits.files)
             result = await run_tests(self._services, self.turn)
@@ -93,9 +93,9 @@ class TeamTask:
                 base, since_base = result, 1
         return self._ended("not_fixed", f"Not fixed in {n_turns} turns.")
 
-    def put_back(self, reason: str) -> None:
+    async def put_back(self, reason: str) -> None:
         """Take every edit of this task back, and say so."""
-        files, conflict = self.workspace.restore()
+        files, conflict = await asyncio.to_thread(self.workspace.restore)
         self._say_reverted(files, conflict, reason)
 
     # ── turns ────────────────────────────────────────────────────────────────────────────────────
@@ -232,10 +232,10 @@ class TeamTask:
         )
         return edits
 
-    def _write(self, edits: EditSet) -> bool:
+    async def _write(self, edits: EditSet) -> bool:
         """Write an approved edit; False if a file changed meanwhile."""
         try:
-            self.workspace.write(edits)
+            await asyncio.to_thread(self.workspace.write, edits, self.turn)
         except EditError as error:
             self.workspace.discard()
             self._refuse(0, error, edits.form)
@@ -254,7 +254,7 @@ class TeamTask:
             self._kept.update(edits.files)
             self._coding.tried.clear()
             return True
-        files, conflict = self.workspace.take_back()
+        files, conflict = await asyncio.to_thread(self.workspace.take_back)
         self._say_reverted(files, conflict, f"the tests still fail: {verdict.reason}")
         await self._index(files)
         return False

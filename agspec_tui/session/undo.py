@@ -1,38 +1,24 @@
 """Undo of the agent's edits, turn by turn, file by file, with no need of version control."""
 
 import contextlib
-from collections.abc import Sequence
+import secrets
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from agspec_tui.errors import ToolError
 from agspec_tui.forms.types import FileChange
-from agspec_tui.session.files import Written, replace_files, snapshot_read, write_changes
+from agspec_tui.session.files import (
+    Written,
+    missing_folders,
+    replace_files,
+    snapshot_read,
+    write_changes,
+)
 from agspec_tui.session.repo import locate
-
-
-@dataclass(slots=True)
-class _Version:
-    """One file before and after one turn."""
-
-    before: bytes | None
-    """Bytes before the turn's first write; None if the file did not exist."""
-    after: bytes | None
-    """Bytes the agent wrote last; None if it deleted the file."""
-    mode: int | None
-    """Permission bits before the turn; None if the file did not exist."""
-    broken: bool = False
-    """True if the user changed the file between two writes of the agent: `before` is theirs."""
-
-
-@dataclass(slots=True)
-class _Turn:
-    """What one turn did on disk."""
-
-    versions: dict[str, _Version] = field(default_factory=dict)
-    """Files it wrote, created or deleted, by path."""
-    made_folders: list[Path] = field(default_factory=list)
-    """Folders it made, outermost first."""
+from agspec_tui.session.undo_types import Operation, Stacks, UndoKeeper, UndoTurn, Version, merge
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +29,8 @@ class Restored:
     """Paths put back, sorted; files the agent had created are gone."""
     conflicts: tuple[str, ...]
     """Paths that the user changed after the agent wrote them, sorted; their version is kept."""
+    turn: int = 0
+    """The turn that was taken back; 0 for several or none, and where it has no number."""
 
     def message(self) -> str:
         """One line for the user that names the conflicts; empty if there are none."""
@@ -51,27 +39,71 @@ class Restored:
         return f"changed by you since, your version is kept: {', '.join(self.conflicts)}"
 
 
+@dataclass(slots=True)
+class _Back:
+    """How one turn is taken back."""
+
+    turn: int
+    """Its number."""
+    changes: list[FileChange] = field(default_factory=list)
+    """What is written."""
+    inverse: UndoTurn = field(default_factory=UndoTurn)
+    """What takes that back."""
+    kept: UndoTurn = field(default_factory=UndoTurn)
+    """What is left alone: the user went on with these files."""
+    modes: dict[str, int] = field(default_factory=dict)
+    """Permission bits of files that come back."""
+    folders: list[Path] = field(default_factory=list)
+    """Folders that the turn made; they go if they are empty."""
+    broken: set[str] = field(default_factory=set)
+    """Files that the user had changed within the turn."""
+
+    @property
+    def restored(self) -> Restored:
+        """The outcome, once it is written."""
+        conflicts = (self.broken & self.inverse.versions.keys()) | self.kept.versions.keys()
+        return Restored(tuple(sorted(self.inverse.versions)), tuple(sorted(conflicts)), self.turn)
+
+
 class UndoLog:
     """Writes edits and keeps what is needed to take them back.
 
-    A turn that was restored can be brought back with `redo` until the next write. Everything is
-    held in memory and ends with the session.
+    A turn that was restored can be brought back with `redo` until the next write. Without a keeper
+    everything is held in memory and ends with the program; with one, the copies are on disk before
+    a file is touched. Every method may be called from any thread.
     """
 
-    def __init__(self, repo: Path) -> None:
+    def __init__(
+        self, repo: Path, keeper: UndoKeeper | None = None, stacks: Stacks | None = None
+    ) -> None:
+        """Begin, or go on.
+
+        Args:
+            repo: the resolved root of the repository.
+            keeper: keeps copies where they outlive the program; None for nowhere.
+            stacks: what an earlier log was; None for an empty one.
+        """
         self._repo = repo
-        self._turns: list[_Turn] = []
-        self._undone: list[_Turn] = []
+        self._keeper = keeper
+        self._stacks = stacks or Stacks()
+        self._turn = 0
         self._begun = False
+        self._lock = threading.RLock()
 
     @property
     def n_turns(self) -> int:
         """Turns that wrote something and were not restored."""
-        return len(self._turns)
+        return len(self._stacks.turns)
 
-    def begin(self) -> None:
+    @property
+    def n_undone(self) -> int:
+        """Restores that can be taken back."""
+        return len(self._stacks.undone)
+
+    def begin(self, turn: int = 0) -> None:
         """A new turn begins; what follows is restored apart from earlier turns."""
-        self._begun = False
+        with self._lock:
+            self._turn, self._begun = turn, False
 
     def write(self, changes: Sequence[FileChange]) -> Written:
         """Save the files as they are, then write the edit, all of it or none.
@@ -79,40 +111,56 @@ class UndoLog:
         Raises:
             EditError: as for `write_changes`; the log then is as it was.
         """
-        modes = {change.path: _mode(self._repo, change.path) for change in changes}
-        written = write_changes(self._repo, changes)
-        if not written.files:
-            return written
-        if not self._begun:
-            self._turns.append(_Turn())
+        changes = tuple(changes)
+        real = tuple(change for change in changes if change.before != change.after)
+        if not real:
+            return write_changes(self._repo, changes)
+        with self._lock:
+            modes = {change.path: _mode(self._repo, change.path) for change in real}
+            after = self._stacks.copy()
+            if not self._begun:
+                after.turns.append(UndoTurn(turn=self._turn))
+            after.undone.clear()
+            for change in real:
+                _note(after.turns[-1], change, modes[change.path])
+            folders = missing_folders(self._repo, real)
+            n_folders = len(after.turns[-1].made_folders)
+            after.turns[-1].made_folders += folders
+            operation = Operation("write", self._turn, real, modes, folders, (), _new_mark())
+            written = self._run(
+                operation, after, lambda mark: write_changes(self._repo, changes, mark=mark)
+            )
+            after.turns[-1].made_folders[n_folders:] = written.made_folders
+            self._end(after)
             self._begun = True
-        self._undone.clear()
-        by_path = {change.path: change for change in changes}
-        for path in written.files:
-            self._note(self._turns[-1], by_path[path], modes[path])
-        self._turns[-1].made_folders += written.made_folders
-        return written
-
-    def _note(self, turn: _Turn, change: FileChange, mode: int | None) -> None:
-        known = turn.versions.get(change.path)
-        if known is None:
-            turn.versions[change.path] = _Version(change.before, change.after, mode)
-        elif change.before == known.after:
-            known.after = change.after
-        else:
-            # The user changed the file within the turn: their version is what to come back to.
-            turn.versions[change.path] = _Version(change.before, change.after, mode, broken=True)
+            return written
 
     def restore(self, *, force: bool = False) -> Restored:
         """Take the last turn back; only the files it wrote are touched.
 
         A file that no longer is what the agent wrote is left alone and named, and stays in the
-        log. With `force` it is put back too; `redo` then brings the present state back.
+        log; where that is all a turn has left, the turn before it is taken back. With `force` such
+        a file is put back too; `redo` then brings the present state back.
 
         Raises:
             EditError: the disk refused; nothing was changed.
         """
-        return self._restore(1, force=force)
+        with self._lock:
+            after = self._stacks.copy()
+            conflicts: set[str] = set()
+            for index in reversed(range(len(after.turns))):
+                back = self._plan(after.turns[index], force=force)
+                conflicts |= back.kept.versions.keys()
+                if not back.kept.versions and not back.changes:
+                    del after.turns[index]  # the user has taken it back already
+                elif back.changes:
+                    after.turns[index : index + 1] = [back.kept] if back.kept.versions else []
+                    result = self._take_back(back, after, "undo")
+                    return replace(
+                        result, conflicts=tuple(sorted(conflicts | set(result.conflicts)))
+                    )
+            self._stacks.turns = after.turns
+            return Restored((), tuple(sorted(conflicts)))
 
     def restore_all(self, *, force: bool = False) -> Restored:
         """Take every turn back, as `restore` does; the files are as before the first turn.
@@ -120,7 +168,22 @@ class UndoLog:
         Raises:
             EditError: the disk refused; nothing was changed.
         """
-        return self._restore(len(self._turns), force=force)
+        return self.restore_since(0, force=force)
+
+    def restore_since(self, n_turns: int, *, force: bool = False) -> Restored:
+        """Take every turn behind the first `n_turns` back, at once.
+
+        Raises:
+            EditError: the disk refused; nothing was changed.
+        """
+        with self._lock:
+            after = self._stacks.copy()
+            taken = after.turns[n_turns:]
+            if not taken:
+                return Restored((), ())
+            back = self._plan(merge(taken), force=force)
+            after.turns[n_turns:] = [back.kept] if back.kept.versions else []
+            return self._take_back(back, after, "undo")
 
     def redo(self) -> Restored:
         """Take the last restore back, as far as the files are still as it left them.
@@ -128,73 +191,106 @@ class UndoLog:
         Raises:
             EditError: the disk refused; nothing was changed.
         """
-        if not self._undone:
-            return Restored((), ())
-        result, inverse, kept = self._take_back(self._undone[-1], force=False)
-        self._undone.pop()
-        if inverse.versions:
-            self._turns.append(inverse)
-        if kept.versions:
-            self._undone.append(kept)
-        self._begun = False
-        return result
+        with self._lock:
+            if not self._stacks.undone:
+                return Restored((), ())
+            after = self._stacks.copy()
+            back = self._plan(after.undone.pop(), force=False)
+            if back.kept.versions:
+                after.undone.append(back.kept)
+            return self._take_back(back, after, "redo")
 
-    def _restore(self, n_turns: int, *, force: bool) -> Restored:
-        if not self._turns or not n_turns:
-            return Restored((), ())
-        merged = _merge(self._turns[-n_turns:])
-        result, inverse, kept = self._take_back(merged, force=force)
-        del self._turns[-n_turns:]
-        if kept.versions:
-            self._turns.append(kept)
-        if inverse.versions:
-            self._undone.append(inverse)
-        self._begun = False
-        return result
+    # ── one operation ────────────────────────────────────────────────────────────────────────────
 
-    def _take_back(self, turn: _Turn, *, force: bool) -> tuple[Restored, _Turn, _Turn]:
-        """Put a turn's files back; returns the outcome, its inverse, and what was left alone."""
-        inverse, kept = _Turn(), _Turn()
-        changes: list[FileChange] = []
-        modes: dict[str, int] = {}
+    def _plan(self, turn: UndoTurn, *, force: bool) -> _Back:
+        """How a turn's files are put back, by what they are now."""
+        back = _Back(turn.turn, folders=turn.made_folders)
+        back.inverse.turn = back.kept.turn = turn.turn
         for path, version in turn.versions.items():
             now = _present(self._repo, path)
-            if isinstance(now, ToolError) or (now != version.after and not force):
-                kept.versions[path] = version
+            if isinstance(now, ToolError):
+                back.kept.versions[path] = version
                 continue
-            changes.append(FileChange(path, now, version.before))
+            if now != version.after and now == version.before:
+                continue  # the user has put it back already
+            if now != version.after and not force:
+                back.kept.versions[path] = version
+                continue
+            back.changes.append(FileChange(path, now, version.before))
             if version.mode is not None:
-                modes[path] = version.mode
-            inverse.versions[path] = _Version(now, version.before, _mode(self._repo, path))
-        written = replace_files(self._repo, changes, modes)
-        inverse.made_folders += written.made_folders
-        left = _remove_empty(turn.made_folders)
-        (kept if kept.versions else inverse).made_folders += left
-        broken = {path for path in inverse.versions if turn.versions[path].broken}
-        result = Restored(
-            tuple(sorted(inverse.versions)), tuple(sorted(broken | kept.versions.keys()))
+                back.modes[path] = version.mode
+            if version.broken:
+                back.broken.add(path)
+            back.inverse.versions[path] = Version(now, version.before, _mode(self._repo, path))
+        return back
+
+    def _take_back(self, back: _Back, after: Stacks, kind: Literal["undo", "redo"]) -> Restored:
+        """Write what was planned; `after` gets its inverse."""
+        made = missing_folders(self._repo, back.changes)
+        back.inverse.made_folders += made
+        if back.inverse.versions:
+            (after.undone if kind == "undo" else after.turns).append(back.inverse)
+        modes = {path: version.mode for path, version in back.inverse.versions.items()}
+        old = tuple(back.folders)
+        changes = tuple(back.changes)
+        operation = Operation(kind, back.turn, changes, modes, made, old, _new_mark())
+        written = self._run(
+            operation,
+            after,
+            lambda mark: replace_files(self._repo, back.changes, back.modes, mark=mark),
         )
-        return result, inverse, kept
+        left = remove_empty(self._repo, back.folders)
+        back.inverse.made_folders[:] = written.made_folders
+        (back.kept if back.kept.versions else back.inverse).made_folders += left
+        self._end(after)
+        self._begun = False
+        return back.restored
+
+    def _run(self, operation: Operation, after: Stacks, write: Callable[[str], Written]) -> Written:
+        """Keep the copies, then write; if that fails the log is as it was."""
+        if self._keeper is None:
+            return write(operation.mark)
+        self._keeper.begin(operation, after)
+        try:
+            return write(operation.mark)
+        except BaseException:
+            self._keeper.finish(self._stacks, done=False)
+            raise
+
+    def _end(self, after: Stacks) -> None:
+        self._stacks = after
+        if self._keeper is not None:
+            self._keeper.finish(after, done=True)
 
 
-def _merge(turns: Sequence[_Turn]) -> _Turn:
-    """Several turns as one, latest first, as far as each took up where the one before ended."""
-    merged = _Turn()
-    for turn in reversed(turns):
-        merged.made_folders[:0] = turn.made_folders
-        for path, version in turn.versions.items():
-            later = merged.versions.get(path)
-            if later is None:
-                merged.versions[path] = replace(version)
-            elif not later.broken and later.before == version.after:
-                later.before, later.mode, later.broken = (
-                    version.before,
-                    version.mode,
-                    version.broken,
-                )
-            else:
-                later.broken = True
-    return merged
+def remove_empty(repo: Path, folders: Sequence[Path]) -> list[Path]:
+    """Remove folders of the repository that are empty, innermost first; returns the others."""
+    left: list[Path] = []
+    for folder in reversed(folders):
+        try:
+            if not folder.is_relative_to(repo):
+                continue
+            folder.rmdir()
+        except FileNotFoundError:
+            continue
+        except OSError:
+            left.insert(0, folder)
+    return left
+
+
+def _note(turn: UndoTurn, change: FileChange, mode: int | None) -> None:
+    known = turn.versions.get(change.path)
+    if known is None:
+        turn.versions[change.path] = Version(change.before, change.after, mode)
+    elif change.before == known.after:
+        known.after = change.after
+    else:
+        # The user changed the file within the turn: their version is what to come back to.
+        turn.versions[change.path] = Version(change.before, change.after, mode, broken=True)
+
+
+def _new_mark() -> str:
+    return secrets.token_hex(6)
 
 
 def _present(repo: Path, path: str) -> bytes | ToolError | None:
@@ -208,14 +304,3 @@ def _mode(repo: Path, path: str) -> int | None:
     with contextlib.suppress(OSError, ToolError):
         return locate(repo, path).stat().st_mode & 0o7777
     return None
-
-
-def _remove_empty(folders: Sequence[Path]) -> list[Path]:
-    """Remove those that are empty, innermost first; returns the others."""
-    left: list[Path] = []
-    for folder in reversed(folders):
-        try:
-            folder.rmdir()
-        except OSError:
-            left.insert(0, folder)
-    return left

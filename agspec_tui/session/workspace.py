@@ -45,9 +45,16 @@ def scan(repo: Path) -> dict[str, str]:
 class Workspace:
     """The files of one task. Nothing is written but by `write`; `restore` takes all of it back."""
 
-    def __init__(self, repo: Path) -> None:
+    def __init__(self, repo: Path, log: UndoLog | None = None) -> None:
+        """Begin with nothing staged.
+
+        Args:
+            repo: the resolved root.
+            log: writes the edits, with what earlier tasks wrote in it; None for one of its own.
+        """
         self._repo = repo
-        self._log = UndoLog(repo)
+        self._log = log or UndoLog(repo)
+        self._n_before = self._log.n_turns
         self._staged: dict[str, FileChange] = {}
         self._originals: dict[str, bytes | None] = {}
 
@@ -98,26 +105,26 @@ class Workspace:
         changes = tuple(one for one in self._staged.values() if one.after != one.before)
         return EditSet(form, changes, unified(changes))
 
-    def write(self, edits: EditSet) -> None:
-        """Write an edit set and forget the staged edits.
+    def write(self, edits: EditSet, turn: int = 0) -> None:
+        """Write an edit set and forget the staged edits; blocks on the disk.
 
         Raises:
             EditError: a file changed since it was read, or the disk refused; nothing was changed.
         """
-        self._log.begin()
-        self._log.write(edits.changes)
         for change in edits.changes:
             self._originals.setdefault(change.path, change.before)
+        self._log.begin(turn)
+        self._log.write(edits.changes)
         self.discard()
 
     def take_back(self) -> tuple[tuple[str, ...], str]:
         """Take the last write back; returns the paths, and one line about conflicts or nothing."""
-        restored = self._log.restore()
+        restored = self._log.restore_since(max(self._n_before, self._log.n_turns - 1))
         return restored.files, restored.message()
 
     def restore(self) -> tuple[tuple[str, ...], str]:
         """Take every write back; returns the paths, and one line about conflicts or nothing."""
-        restored = self._log.restore_all()
+        restored = self._log.restore_since(self._n_before)
         return restored.files, restored.message()
 
     def diff(self) -> str:

@@ -1,4 +1,5 @@
 import stat
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -198,6 +199,104 @@ def test_a_link_that_leads_outside_since_is_a_conflict(repo, log):
     (repo / "a.py").symlink_to("../outside.py")
     assert log.restore() == Restored((), ("a.py",))
     assert (repo.parent / "outside.py").read_bytes() == b"a1\n"
+
+
+def test_u02_no_version_control_and_no_identity_is_needed(repo, log, monkeypatch):
+    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "EMAIL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(repo.parent))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    subprocess.run(["git", "init", "-q", repo], check=True)
+    (repo / "untracked.py").write_bytes(b"theirs\n")
+    git = tree(repo / ".git")
+    log.write((FileChange("a.py", b"a0\n", b"a1\n"), FileChange("c.py", None, b"c")))
+    assert log.restore() == Restored(("a.py", "c.py"), ())
+    assert (repo / "untracked.py").read_bytes() == b"theirs\n"
+    assert tree(repo / ".git") == git
+
+
+def test_u03_a_restore_saves_the_present_state_and_can_itself_be_undone(repo, log):
+    log.write((FileChange("a.py", b"a0\n", b"a1\n"), FileChange("b.py", b"b0\n", None)))
+    (repo / "a.py").write_bytes(b"mine\n")
+    present = tree(repo)
+    log.restore(force=True)
+    assert tree(repo) == {"a.py": b"a0\n", "b.py": b"b0\n"}
+    log.redo()
+    assert tree(repo) == present
+
+
+def test_u04_files_that_the_agent_created_go_and_no_others(repo, log):
+    (repo / "empty").mkdir()
+    (repo / "empty" / "inner").mkdir()
+    (repo / "theirs.py").write_bytes(b"theirs")
+    present = tree(repo)
+    log.write((FileChange("new.py", None, b"x"), FileChange("empty/inner/c.py", None, b"c")))
+    (repo / "later.py").write_bytes(b"later")
+    assert log.restore() == Restored(("empty/inner/c.py", "new.py"), ())
+    assert tree(repo) == {**present, "later.py": b"later"}
+
+
+def test_u05_an_undo_covers_the_turn_and_not_the_last_write(repo, log):
+    log.begin(1)
+    log.write((FileChange("a.py", b"a0\n", b"a1\n"),))
+    log.begin(2)
+    for number in range(1, 4):
+        log.write((FileChange("a.py", b"a%d\n" % number, b"a%d\n" % (number + 1)),))
+    log.write((FileChange("b.py", b"b0\n", b"b1\n"),))
+    assert log.restore() == Restored(("a.py", "b.py"), (), turn=2)
+    assert tree(repo) == {"a.py": b"a1\n", "b.py": b"b0\n"}
+
+
+def test_s02_the_agents_own_second_write_is_no_change_from_outside(repo, log):
+    log.write((FileChange("a.py", b"a0\n", b"a1\n"),))
+    log.write((FileChange("a.py", b"a1\n", b"a2\n"),))
+    log.begin()
+    log.write((FileChange("a.py", b"a2\n", b"a3\n"),))
+    assert log.restore_all() == Restored(("a.py",), ())
+    assert (repo / "a.py").read_bytes() == b"a0\n"
+
+
+def test_modes_and_links_are_kept_by_undo_and_redo(repo, log):
+    (repo / "a.py").chmod(0o750)
+    (repo / "link.py").symlink_to("a.py")
+    log.write((FileChange("link.py", b"a0\n", b"a1\n"),))
+    for step in (log.restore, log.redo, log.restore):
+        assert step().files == ("link.py",)
+        assert (repo / "link.py").is_symlink()
+        assert stat.S_IMODE((repo / "a.py").stat().st_mode) == 0o750
+    assert (repo / "a.py").read_bytes() == b"a0\n"
+
+
+def test_a_turn_of_which_only_conflicts_are_left_does_not_hide_the_one_before(repo, log):
+    log.begin(1)
+    log.write((FileChange("b.py", b"b0\n", b"b1\n"),))
+    log.begin(2)
+    log.write((FileChange("a.py", b"a0\n", b"a1\n"),))
+    (repo / "a.py").write_bytes(b"mine\n")
+    assert log.restore() == Restored(("b.py",), ("a.py",), turn=1)
+    assert tree(repo) == {"a.py": b"mine\n", "b.py": b"b0\n"}
+
+
+def test_what_the_user_has_put_back_already_is_no_conflict(repo, log):
+    log.begin(1)
+    log.write((FileChange("b.py", b"b0\n", b"b1\n"),))
+    log.begin(2)
+    log.write((FileChange("a.py", b"a0\n", b"a1\n"),))
+    (repo / "a.py").write_bytes(b"a0\n")
+    assert log.restore() == Restored(("b.py",), (), turn=1)
+    assert log.n_turns == 0
+
+
+def test_a_later_task_takes_back_its_own_turns_only(repo, log):
+    log.begin(1)
+    log.write((FileChange("a.py", b"a0\n", b"a1\n"),))
+    for number in (1, 2):
+        log.begin(number + 1)
+        log.write((FileChange("b.py", b"b%d\n" % (number - 1), b"b%d\n" % number),))
+    assert log.restore_since(1).files == ("b.py",)
+    assert tree(repo) == {"a.py": b"a1\n", "b.py": b"b0\n"}
+    assert log.restore_since(1) == Restored((), ())
+    assert log.restore().files == ("a.py",)
 
 
 PATHS = ("a.py", "b.py", "new/c.py")

@@ -25,6 +25,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (
             ("Esc", "stop what is being done"),
             ("y, Enter / n, Esc", "approve / reject a change"),
+            ("u, F7 / F8", "undo the last turn / redo"),
         ),
     ),
     (

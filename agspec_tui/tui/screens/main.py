@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from agspec_tui.commands import AnswerApproval, Interrupt, SessionCommand, SubmitTask
+from agspec_tui.commands import AnswerApproval, Interrupt, Redo, SessionCommand, SubmitTask, Undo
 from agspec_tui.errors import EngineError
 from agspec_tui.events import ApprovalRequested
 from agspec_tui.tui import entries
@@ -46,7 +46,11 @@ class MainScreen(Screen[None]):
         Binding("escape", "interrupt", "Stop", key_display="Esc"),
         Binding("f2", "marks", "Marks", key_display="F2"),
         Binding("f3", "definition", "Meaning", key_display="F3"),
+        # Before the prompt, which would select all of its text.
+        Binding("f7", "undo", "Undo", key_display="F7", show=False, priority=True),
+        Binding("f8", "redo", "Redo", key_display="F8", show=False),
         Binding("m", "marks", show=False),
+        Binding("u", "undo", show=False),
         Binding("d", "definition", show=False),
         Binding("pageup", "pages(-1)", show=False),
         Binding("pagedown", "pages(1)", show=False),
@@ -211,6 +215,21 @@ class MainScreen(Screen[None]):
             self._send(Interrupt())
         elif not self._started_up:  # the model may be being measured
             self._send(Interrupt())
+
+    def action_undo(self) -> None:
+        """Take the last turn that wrote something back."""
+        self._send_started(Undo())
+
+    def action_redo(self) -> None:
+        """Bring back what the last undo took."""
+        self._send_started(Redo())
+
+    def _send_started(self, command: SessionCommand) -> None:
+        """Send what an earlier session may be needed for, which is read while the model loads."""
+        if self._started_up:
+            self._send(command)
+        else:
+            self.alert("wait until the model is loaded", "warning")
 
     def action_marks(self) -> None:
         """Show or hide which text was drafted and accepted."""
