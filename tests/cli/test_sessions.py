@@ -214,8 +214,8 @@ def test_the_whole_program_is_killed_and_resumed(point, repo, tmp_path, capsys):
 
 def test_the_screen_shows_a_resumed_session_and_undoes_its_edit(name, repo):
     child = pexpect.spawn(
-        PROGRAM, ["sessions", "resume", name], dimensions=(40, 140), encoding="utf-8",
-        env={**os.environ, "TERM": "xterm-256color"}, timeout=30,
+        PROGRAM, ["sessions", "resume", name], dimensions=(120, 140), encoding="utf-8",
+        env={**os.environ, "TERM": "xterm-256color"}, timeout=90,
     )  # fmt: skip
     child.expect("wrote calc.py")
     while child.expect(["put back calc.py", pexpect.TIMEOUT], timeout=1.0):

@@ -211,6 +211,11 @@ def test_an_open_session_is_neither_deleted_nor_opened_twice(folder):
     assert list(folder.iterdir()) == []
 
 
+def flushed(keeper):
+    with keeper._lock:
+        return keeper._flush(now=True)
+
+
 def keeper(folder, complain):
     return SessionKeeper(folder / "abcd.db", meta(), complain)
 
@@ -256,7 +261,7 @@ def test_r02_a_full_disk_is_said_once_and_the_work_goes_on(folder):
     one = keeper(folder, said.append)
     one.take(EVENTS[0])
     one.take(EVENTS[1])
-    assert one._flush(now=True)
+    assert flushed(one)
     one._store._connection.execute("PRAGMA max_page_count = 1")
     repo = folder.parent / "repo"
     repo.mkdir()
@@ -264,7 +269,7 @@ def test_r02_a_full_disk_is_said_once_and_the_work_goes_on(folder):
     log = UndoLog(repo, one)
     log.write((FileChange("a.py", b"old\n", b"new\n" + os.urandom(200_000)),))
     one.take(Warned(message="z" * 100_000, hint="", seq=3))
-    assert not one._flush(now=True)
+    assert not flushed(one)
     assert said == ["database or disk is full"]
     assert log.restore().files == ("a.py",)
     assert (repo / "a.py").read_bytes() == b"old\n"
