@@ -260,9 +260,11 @@ class Session:
     # ── tasks ────────────────────────────────────────────────────────────────────────────────────
 
     def _submit(self, text: str) -> None:
+        if not self._is_free():
+            return
         if not text.strip():
             self._publish(Warned(message="the issue is empty", hint="say what is wrong"))
-        elif self._is_free():
+        else:
             self._interrupts.clear()
             self._task = asyncio.get_running_loop().create_task(self._run_task(text))
 

@@ -25,7 +25,8 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (
             ("Esc", "stop what is being done"),
             ("y, Enter / n, Esc", "approve / reject a change"),
-            ("u, F7 / F8", "undo the last turn / redo"),
+            ("u, F7", "undo the last turn"),
+            ("F8", "redo what was undone"),
         ),
     ),
     (
