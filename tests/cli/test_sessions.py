@@ -10,8 +10,10 @@ import pexpect
 import pytest
 
 from agspec_tui.cli.main import run
+from agspec_tui.cli.sessions import _settings
 from agspec_tui.config import sessions_dir
-from agspec_tui.session.stored import list_sessions, read_session
+from agspec_tui.session.stored import find_session, list_sessions, read_session
+from agspec_tui.session.storing import read_earlier
 from tests.session.scripted import (
     CALC,
     FIXED,
@@ -224,3 +226,12 @@ def test_the_screen_shows_a_resumed_session_and_undoes_its_edit(name, repo):
     child.send("\x11")
     child.expect(pexpect.EOF)
     assert list_sessions(sessions_dir())[0].status == "fixed"
+
+
+def test_what_another_run_did_unasked_is_asked_again(name, own_home):
+    earlier = read_earlier(find_session(sessions_dir(), name))
+    assert json.loads(earlier.meta.settings)["approve"] == "full-auto"
+    assert _settings(earlier, None, yes=False).approve == "ask"
+    (own_home / "config.toml").write_text('approve = "plan-only"\n')
+    assert _settings(earlier, None, yes=False).approve == "plan-only"
+    assert _settings(earlier, None, yes=True).approve == "full-auto"
