@@ -156,6 +156,8 @@ def test_a_reply_without_a_flaw_lands_in_every_form(edit, dialect, prose):
     ]
     if dialect == "bare":  # without a wrapper nothing may stand behind a call
         answers = answers[:4]
+    if dialect == "gemma" and "<think>" in prose:  # a call behind reasoning may be refused there
+        answers = answers[:4]
     for one in answers:
         assert isinstance(one, Landing) or set(edit.old) == {""}, one
         hold(edit, one)

@@ -94,7 +94,9 @@ def test_without_room_for_all_the_likeliest_are_kept(worths, n_tokens, data):
     arrays = [[np.array(each, dtype=float) for each in of] for of in (worths, chances)]
     lengths = likeliest(*arrays, times, n_tokens).tolist()
     saved = saved_by(worths, times, lengths)
-    assert saved == most_saved_in_order(worths, chances, times, n_tokens)
+    every = [chance for each in chances for chance in each]
+    if len(set(every)) == len(every):  # else which of two equals goes first is anybody's choice
+        assert saved == most_saved_in_order(worths, chances, times, n_tokens)
     kept = [c for each, k in zip(chances, lengths, strict=True) for c in each[:k]]
     lost = [c for each, k in zip(chances, lengths, strict=True) for c in each[k:]]
     assert not kept or not lost or min(kept) >= max(lost)

@@ -52,9 +52,9 @@ async def test_a_file_that_an_agent_opened_is_followed_until_the_session_ends(re
     session = open_session(repo, script(tmp_path, *replies))
     await session.start()
     await run_task(session)
-    assert session._feed.holds("calc.py") == digest(FIXED)
+    assert session._corpus._feed.holds("calc.py") == digest(FIXED)
     (repo / "calc.py").write_text(f"# mine\n{FIXED}")
-    await until(lambda: session._feed.holds("calc.py") == digest(f"# mine\n{FIXED}"))
+    await until(lambda: session._corpus._feed.holds("calc.py") == digest(f"# mine\n{FIXED}"))
     await session.close()
 
 
@@ -62,8 +62,8 @@ async def test_what_an_agent_opens_but_is_not_drafted_from_is_said_with_its_reas
     session = open_session(repo, script(tmp_path, "x"))
     subscription = session.bus.subscribe()
     await session.start()
-    await session._index("poetry.lock", "x\n")
-    await session._index("calc.py", "x\n")
+    await session._corpus.index("poetry.lock", "x\n")
+    await session._corpus.index("calc.py", "x\n")
     events = subscription.drain()
     assert indexed(events) == {"poetry.lock": "poetry.lock is a lock file.", "calc.py": ""}
     await session.close()

@@ -30,10 +30,18 @@ def test_without_a_terminal_the_refusal_is_a_usage_error():
 
 def test_the_command_is_hidden_and_its_options_are_those_of_the_design():
     assert open_tui.hidden
-    assert {option for p in open_tui.params for option in p.opts} == {
-        "repo",
-        "--model",
+    assert sorted({option for p in open_tui.params for option in p.opts}) == [
+        "--approve",
+        "--device",
+        "--flash-attn",
+        "--gpu-layers",
         "--issue",
-        "--test",
+        "--kv-type",
+        "--model",
+        "--n-ctx",
         "--record",
-    }
+        "--rpc",
+        "--test",
+        "--threads",
+        "repo",
+    ]
