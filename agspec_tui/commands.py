@@ -347,6 +347,24 @@ class AnswerApproval(_Command, frozen=True, kw_only=True):
     """Write it, or leave the files as they are."""
 
 
+class StepEdit(msgspec.Struct, frozen=True):
+    """One step of a plan as the person wants it."""
+
+    files: tuple[str, ...]
+    """Paths to change, relative to the repository; one that does not exist is made."""
+    change: str
+    """What to change, in a sentence or two."""
+
+
+class EditPlan(_Command, frozen=True, kw_only=True):
+    """Answer an `ApprovalRequested` about a plan with another one."""
+
+    call_id: int
+    """The number of the question."""
+    steps: tuple[StepEdit, ...]
+    """All steps of the plan to work by."""
+
+
 class Interrupt(_Command, frozen=True, kw_only=True):
     """Stop what is being done now; files already written stay and can be undone."""
 
@@ -363,4 +381,4 @@ class Quit(_Command, frozen=True, kw_only=True):
     """End the session and the engine process."""
 
 
-SessionCommand = SubmitTask | AnswerApproval | Interrupt | Undo | Redo | Quit
+SessionCommand = SubmitTask | AnswerApproval | EditPlan | Interrupt | Undo | Redo | Quit

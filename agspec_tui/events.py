@@ -43,6 +43,7 @@ __all__ = [
     "EngineRestarted",
     "Event",
     "GenerationFinished",
+    "Looked",
     "ModelLoaded",
     "PlanProposed",
     "PlanStep",
@@ -173,6 +174,15 @@ class PlanProposed(EventRoot, frozen=True, kw_only=True):
     """Its steps."""
 
 
+class Looked(EventRoot, frozen=True, kw_only=True):
+    """A role has looked at code before its reply."""
+
+    what: str
+    """`READ path:10-40` or `GREP text`."""
+    n_lines: int
+    """Lines that it was shown."""
+
+
 class EditProposed(EventRoot, frozen=True, kw_only=True):
     """The coder's edit, landed in memory; nothing is written yet."""
 
@@ -204,6 +214,8 @@ class ApprovalRequested(EventRoot, frozen=True, kw_only=True):
     """The change in full; empty if it is about a command."""
     command: str = ""
     """The command line that would run; empty if it is about a change."""
+    steps: tuple[PlanStep, ...] = ()
+    """The plan, if it is about one; `EditPlan` answers with another."""
 
 
 class ApprovalAnswered(EventRoot, frozen=True, kw_only=True):
@@ -288,7 +300,8 @@ class TaskFinished(EventRoot, frozen=True, kw_only=True):
     """Work on the issue has ended."""
 
     status: str
-    """`fixed`, `not_fixed`, `planned`, `cancelled` or `failed`."""
+    """`fixed`, `not_fixed`, `planned`, `answered`, `edited` (no tests tell whether it is right),
+    `cancelled` or `failed`."""
     summary: str
     """What was done or tried, in a few lines."""
     diff: str
@@ -303,6 +316,7 @@ SessionEvent = (
     | TurnStarted
     | TurnFinished
     | ContextReported
+    | Looked
     | PlanProposed
     | EditProposed
     | EditRefused

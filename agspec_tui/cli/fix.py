@@ -16,12 +16,12 @@ from agspec_tui.commands import AnswerApproval, Interrupt, SubmitTask
 from agspec_tui.config import ApprovalMode, Config
 from agspec_tui.errors import AgspecError, UsageError
 from agspec_tui.events import ApprovalRequested, Event, TaskFinished
-from agspec_tui.session.repo import check_repo, is_secret
+from agspec_tui.session.repo import check_repo, is_secret, list_files
 from agspec_tui.session.report import ReportBuilder, encode
 from agspec_tui.session.session import Session
-from agspec_tui.session.testing import find_test_command, given
+from agspec_tui.session.testing import given
 
-_CODES = {"fixed": 0, "planned": 0, "not_fixed": 1, "cancelled": 1}
+_CODES = {"fixed": 0, "edited": 0, "answered": 0, "planned": 0, "not_fixed": 1, "cancelled": 1}
 _INTERRUPTED = 130
 
 
@@ -46,14 +46,17 @@ def fix(
 ) -> int:
     """Fix an issue in REPO without a screen; progress goes to stderr.
 
-    Exit code: 0 fixed or planned, 1 not fixed (the files are as they were), 2 wrong usage,
-    3 engine failed, 130 interrupted.
+    Without tests an edit is made and stays without a verdict; a question is answered.
+
+    Exit code: 0 fixed, edited, answered or planned, 1 not fixed (the files are as they were),
+    2 wrong usage, 3 engine failed, 130 interrupted.
     """
     root = check_repo(repo)
     text = read_issue(issue)
-    found = given(test_command) if test_command else find_test_command(root)
-    if found is None:
-        raise UsageError(f"no tests found in {repo}", "give a test command: --test CMD")
+    if test_command:
+        given(test_command)
+    if not list_files(root):
+        raise UsageError(f"no file to work on in {repo}", "is it the right folder?")
     if yes and approve not in (None, "full-auto"):
         raise UsageError(f"--yes and --approve {approve} contradict each other", "give one of them")
     mode = "full-auto" if yes else approve or config.approve

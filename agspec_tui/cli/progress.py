@@ -16,6 +16,7 @@ from agspec_tui.events import (
     EngineFailed,
     EngineRestarted,
     Event,
+    Looked,
     ModelLoaded,
     PlanProposed,
     PrefillProgressed,
@@ -87,6 +88,8 @@ class Progress:
             case ContextReported() if event.dropped or event.summarised:
                 cut = [*event.dropped, *(f"{name} (summarised)" for name in event.summarised)]
                 self.say(f"context  left out, to fit: {', '.join(cut)}")
+            case Looked():
+                self.say(f"looked   {event.what}: {event.n_lines} lines")
             case EngineRestarted():
                 self.say("engine   started again")
             case TaskFinished():

@@ -3,11 +3,15 @@
 import asyncio
 from collections.abc import Callable
 
-from agspec_tui.commands import AnswerApproval
+from agspec_tui.commands import AnswerApproval, EditPlan
 from agspec_tui.config import ApprovalMode
-from agspec_tui.events import ApprovalAnswered, ApprovalRequested, Event
+from agspec_tui.events import ApprovalAnswered, ApprovalRequested, Event, PlanStep
 from agspec_tui.session.handover import EditSet
 from agspec_tui.session.interrupt import InterruptSwitch
+
+
+class PlanRejected(Exception):
+    """The user wants no work by the plan."""
 
 
 class Approvals:
@@ -19,6 +23,7 @@ class Approvals:
         interrupts: InterruptSwitch,
         *,
         mode: ApprovalMode,
+        review_plan: bool = False,
     ) -> None:
         """Set up without an open question.
 
@@ -26,11 +31,14 @@ class Approvals:
             publish: puts an event on the bus.
             interrupts: the user's stop, which ends a question too.
             mode: what is done unasked.
+            review_plan: whether the user is asked about plans.
         """
         self.mode: ApprovalMode = mode
         """What is done unasked."""
         self._publish = publish
         self._interrupts = interrupts
+        self._review_plan = review_plan
+        self._steps: tuple[PlanStep, ...] = ()
         self._n_calls = 0
         self._open: tuple[ApprovalRequested, asyncio.Future[bool]] | None = None
 
@@ -78,6 +86,61 @@ class Approvals:
                 command=command,
             )
         )
+
+    async def ask_plan(self, steps: tuple[PlanStep, ...], turn: int) -> tuple[PlanStep, ...]:
+        """The plan to work by: this one, or what the user has made of it.
+
+        Raises:
+            Interrupted: the user stopped the task instead.
+            PlanRejected: the user wants no work by it.
+        """
+        if not self._review_plan or self.mode != "ask":
+            return steps
+        self._steps = steps
+        lines = (f"{', '.join(step.files)}: {step.change}" for step in steps)
+        agreed = await self._answer(
+            ApprovalRequested(
+                turn=turn,
+                role="planner",
+                call_id=self._next_call(),
+                summary="work by this plan",
+                diff="\n".join(lines),
+                steps=steps,
+            )
+        )
+        if not agreed:
+            raise PlanRejected
+        return self._steps
+
+    async def confirm(self, question: str, detail: str, turn: int) -> bool:
+        """Whether to go on; yes where edits are made unasked.
+
+        Args:
+            question: what would be done, in one line.
+            detail: what there is to know.
+            turn: the turn it belongs to.
+
+        Raises:
+            Interrupted: the user stopped the task instead.
+        """
+        if self.mode != "ask":
+            return True
+        return await self._answer(
+            ApprovalRequested(
+                turn=turn,
+                role="coder",
+                call_id=self._next_call(),
+                summary=question,
+                diff=detail,
+            )
+        )
+
+    def take_plan(self, command: EditPlan) -> None:
+        """Settle an open question about a plan with another plan."""
+        if self._open is not None and self._open[0].steps:
+            if self._open[0].call_id == command.call_id:
+                self._steps = tuple(PlanStep(step.files, step.change) for step in command.steps)
+            self.take(AnswerApproval(call_id=command.call_id, approved=True))
 
     def take(self, command: AnswerApproval) -> None:
         """Settle the open question; an answer to another one is out of date and ignored."""

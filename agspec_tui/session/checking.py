@@ -2,7 +2,7 @@
 
 import msgspec
 
-from agspec_tui.errors import EngineError
+from agspec_tui.errors import EngineError, ToolError
 from agspec_tui.events import CommandFinished, CommandStarted, VerdictReached, Warned
 from agspec_tui.session.context import Fitted
 from agspec_tui.session.handover import RunResult, Verdict
@@ -17,10 +17,12 @@ async def run_tests(services: Services, turn: int) -> RunResult:
     """Run the test command in the repository.
 
     Raises:
-        ToolError: it could not be started.
+        ToolError: there is none, or it could not be started.
         Interrupted: the user stopped it.
     """
     test = services.test_command
+    if test is None:
+        raise ToolError("there is no test command", "give one: --test CMD")
     publish = services.publish
     publish(CommandStarted(turn=turn, role="executor", command=test.display))
     done = await services.interrupts.guard(

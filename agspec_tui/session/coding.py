@@ -23,6 +23,10 @@ _N_SPARE_TOKENS = 256
 _N_MIN_REPLY_TOKENS = 128
 
 
+class UnreadError(EditError):
+    """A reply that no form in use can read; another form may be asked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Prompt:
     """A prompt that fits the context."""
@@ -150,7 +154,7 @@ class Coding:
                     return form_named(name).parse(reply, expected=allowed)
                 except EditError:
                     continue
-            raise refused
+            raise UnreadError(refused.message, refused.hint, refused.detail) from refused
 
     def _context(
         self, number: int, step: Step, run: RunResult, tests: Mapping[str, str]

@@ -6,7 +6,7 @@ that is added how much a file is about the issue, and what refers to it.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -52,6 +52,26 @@ class Candidate:
             return self.path
         more = ", …" if len(self.names) > _N_NAMES else ""
         return f"{self.path}: {', '.join(self.names[:_N_NAMES])}{more}"
+
+
+async def n_listed(
+    count: Callable[[str], Awaitable[int]], candidates: Sequence[Candidate], n_tokens: int
+) -> int:
+    """How many files can be listed in so many tokens, counted exactly; at least one.
+
+    Args:
+        count: counts the tokens of a text.
+        candidates: the files, the likeliest first.
+        n_tokens: most tokens of their lines.
+    """
+    low, high = 1, len(candidates)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if await count("\n".join(one.line() for one in candidates[:middle])) <= n_tokens:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def is_test(path: str) -> bool:

@@ -1,11 +1,13 @@
 """The planner's reply as a plan: read strictly, mapped to real files, or replaced by a fallback."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 
 import msgspec
 
+from agspec_tui.errors import UsageError
+from agspec_tui.events import PlanStep
 from agspec_tui.session.handover import Plan, Step
 from agspec_tui.session.outline import Candidate, is_test
 from agspec_tui.session.roles import Limits
@@ -64,6 +66,35 @@ def read_plan(
     if not steps:
         return fallback_plan(candidates, "the plan names no file that exists")
     return Plan(tuple(steps))
+
+
+def edited_plan(steps: Sequence[PlanStep], known: Collection[str]) -> Plan:
+    """A plan that the person has written: paths that do not exist are files to be made.
+
+    Args:
+        steps: its steps.
+        known: paths that exist.
+
+    Raises:
+        UsageError: it has no step, or a step names no file or one that may not be made.
+    """
+    made: list[Step] = []
+    for number, step in enumerate(steps, 1):
+        paths = tuple(dict.fromkeys(_tidy(path) for path in step.files))
+        for path in paths:
+            if path not in known and not _may_be_made(path, list(known)):
+                raise UsageError(
+                    f"step {number} of the plan: {path or 'a file without a name'} cannot be made",
+                    "name a file of the repository, or a new one inside it",
+                )
+        if not paths:
+            raise UsageError(f"step {number} of the plan names no file", "name one, or drop it")
+        files = tuple(path for path in paths if path in known)
+        new = tuple(path for path in paths if path not in known)
+        made.append(Step(files, step.change.strip(), new))
+    if not made:
+        raise UsageError("the plan has no step", "write one, or reject it")
+    return Plan(tuple(_merged(made)))
 
 
 def fallback_plan(candidates: Sequence[Candidate], reason: str) -> Plan:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from agspec_tui.forms.types import Form
 from agspec_tui.session.context import Block, joined
-from agspec_tui.session.handover import RunResult
+from agspec_tui.session.handover import EditSet, RunResult
 from agspec_tui.session.outline import Candidate
 from agspec_tui.session.output import cut_lines, left_out
 from agspec_tui.session.roles import Limits
@@ -79,9 +79,23 @@ def planner_message(
 
 
 def planner_blocks(
-    issue: str, candidates: Sequence[Candidate], run: RunResult, limits: Limits
+    issue: str,
+    candidates: Sequence[Candidate],
+    run: RunResult,
+    limits: Limits,
+    looks: Sequence[tuple[str, str]] = (),
+    n_looks_left: int = 0,
 ) -> list[Block]:
-    """Issue, files with the names they define, and the failing run."""
+    """Issue, files with the names they define, the failing run, and what was looked at.
+
+    Args:
+        issue: the issue.
+        candidates: source files, the likeliest first.
+        run: the failing run.
+        limits: bounds of the prompt.
+        looks: what was looked at, each with what was to be seen.
+        n_looks_left: how many more looks are offered; 0 for none.
+    """
     lines = [candidate.line() for candidate in candidates[: limits.n_list_lines]]
     n_more = len(candidates) - len(lines)
     if n_more > 0:
@@ -89,7 +103,14 @@ def planner_blocks(
     blocks = [Block(issue.strip(), "Issue"), Block("\n".join(lines), "Files")]
     if not run.ok:
         blocks.append(_output(run, limits))
-    blocks.append(Block("Which files must change, and how? Answer with the JSON object."))
+    blocks += [Block(shown, title, title, order=0) for title, shown in looks]
+    asked = "Which files must change, and how? Answer with the JSON object."
+    if n_looks_left:
+        asked += (
+            ' If you must see code first, answer {"read": "path:10-40"} or {"grep": "text"} '
+            f"instead, at most {n_looks_left} more times."
+        )
+    blocks.append(Block(asked))
     return blocks
 
 
@@ -112,7 +133,7 @@ def coder_blocks(context: CoderContext, form: Form, limits: Limits) -> list[Bloc
     for file in context.reading:
         text, _ = cut_lines(file.text)
         blocks.append(
-            Block(_fenced(text), f"For reading only: {file.path}", f"{file.path}, to read", 1)
+            Block(fenced(text), f"For reading only: {file.path}", f"{file.path}, to read", 1)
         )
     if context.change:
         blocks.append(Block(context.change, "Task"))
@@ -124,6 +145,29 @@ def coder_blocks(context: CoderContext, form: Form, limits: Limits) -> list[Bloc
     blocks.append(Block(instructions, "Answer format"))
     blocks.append(Block(_request(context)))
     return blocks
+
+
+def answer_blocks(
+    question: str, candidates: Sequence[Candidate], files: Sequence[ShownFile], limits: Limits
+) -> list[Block]:
+    """Files with the names they define, the likeliest in full, and the question last."""
+    lines = [candidate.line() for candidate in candidates[: limits.n_list_lines]]
+    blocks = [Block("\n".join(lines), "Files", "the list of files", 2)]
+    # The least likely goes first where there is no room.
+    for order, file in enumerate(reversed(files)):
+        text, _ = cut_lines(file.text)
+        blocks.insert(1, Block(fenced(text), file.path, file.path, 10 + order))
+    blocks.append(Block(question.strip(), "Question"))
+    return blocks
+
+
+def review_blocks(issue: str, edits: EditSet) -> list[Block]:
+    """Issue and edit."""
+    return [
+        Block(issue.strip(), "Issue"),
+        Block(fenced(edits.diff), "Change", "the change", 1),
+        Block("Does the change solve the issue and nothing else? Answer with one line."),
+    ]
 
 
 def executor_message(run: RunResult, limits: Limits) -> str:
@@ -189,11 +233,11 @@ def _tried(tried: Sequence[Tried]) -> Block:
 
 
 def _output(run: RunResult, limits: Limits, order: int = 1) -> Block:
-    output = _fenced(excerpt(run.output, limits.n_output_lines))
+    output = fenced(excerpt(run.output, limits.n_output_lines))
     return Block(output, f"Output of `{run.command}`", "the test output", order)
 
 
-def _fenced(text: str) -> str:
+def fenced(text: str) -> str:
     """Text between fences longer than any in it."""
     fence = "```"
     while fence in text:

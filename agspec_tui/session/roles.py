@@ -77,6 +77,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Most lines of the file list in a prompt."""
     n_map_tokens: int = 2048
     """Most tokens of the file list, counted by the model's tokenizer."""
+    n_looks: int = 4
+    """Most files and searches a role may look at before its reply."""
+    n_plain_files: int = 8
+    """Source files of a repository up to which no look is offered."""
 
 
 class Drafting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -99,6 +103,8 @@ class RoleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Markdown file under `agents/` with the system message."""
     grammar: str = ""
     """GBNF file under `agents/` that constrains the reply; empty for none."""
+    look_grammar: str = ""
+    """GBNF file under `agents/` for replies that may look at code first; empty for none."""
     sampling: RoleSampling = RoleSampling()
     """How the reply is generated."""
     forms: Forms = Forms()
@@ -120,6 +126,8 @@ class TeamFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Roles in the order they speak: the planner, the coder, the executor."""
     max_turns: int = 5
     """Turns the coder gets before the task is handed back."""
+    hand_over_after: int = 3
+    """Failed turns after which the person is asked whether to go on; 0 for never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +142,8 @@ class Role:
     """Its system message, templates filled in; the same for the whole session."""
     grammar: str
     """Its GBNF; empty for none."""
+    look_grammar: str = ""
+    """GBNF of replies that may look first; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +156,24 @@ class Team:
     """Writes the edits."""
     executor: Role
     """Says PASS or FAIL after the tests ran."""
+    guide: Role
+    """Answers questions; takes no part in an issue."""
     max_turns: int
     """Turns the coder gets."""
+    hand_over_after: int = 3
+    """Failed turns after which the person is asked; 0 for never."""
+    reviewer: Role | None = None
+    """Reads an edit before it is written; None if the team has none."""
 
     @property
-    def roles(self) -> tuple[Role, Role, Role]:
-        """The roles in the order they speak."""
-        return (self.planner, self.coder, self.executor)
+    def roles(self) -> tuple[Role, ...]:
+        """The roles of an issue in the order they speak."""
+        reviewer = (self.reviewer,) if self.reviewer else ()
+        return (self.planner, self.coder, *reviewer, self.executor)
 
 
 ROLES = ("planner", "coder", "executor")
+WITH_REVIEWER = ("planner", "coder", "reviewer", "executor")
 SHOWABLE = ("plan", "failure", "tests", "tried", "reason")
 
 
@@ -166,15 +184,27 @@ def load_team() -> Team:
         RoleError: a file is missing or wrong; the message names the file and the key.
     """
     team = _decode("team.toml", TeamFile)
-    if team.order != ROLES:
+    if team.order not in (ROLES, WITH_REVIEWER):
         raise RoleError(
             f"agents/team.toml: order is {', '.join(team.order) or 'empty'}",
-            f"the team is {', '.join(ROLES)}, in this order",
+            f"the team is {', '.join(ROLES)}, in this order; a reviewer may follow the coder",
         )
     if team.max_turns < 1:
         raise RoleError(f"agents/team.toml: max_turns is {team.max_turns}", "at least 1")
-    planner, coder, executor = (load_role(name) for name in team.order)
-    return Team(planner, coder, executor, team.max_turns)
+    if team.hand_over_after < 0:
+        raise RoleError(
+            f"agents/team.toml: hand_over_after is {team.hand_over_after}", "at least 0"
+        )
+    roles = {name: load_role(name) for name in (*team.order, "guide")}
+    return Team(
+        planner=roles["planner"],
+        coder=roles["coder"],
+        executor=roles["executor"],
+        guide=roles["guide"],
+        max_turns=team.max_turns,
+        hand_over_after=team.hand_over_after,
+        reviewer=roles.get("reviewer"),
+    )
 
 
 def load_role(name: str) -> Role:
@@ -188,10 +218,7 @@ def load_role(name: str) -> Role:
     _check_values(name, settings)
     limits = {key: str(value) for key, value in msgspec.structs.asdict(settings.limits).items()}
     system = fill(_text(settings.prompt), limits, f"agents/{settings.prompt}").strip()
-    grammar = _text(settings.grammar) if settings.grammar else ""
-    if grammar:
-        _check_grammar(grammar, f"agents/{settings.grammar}")
-    return Role(name, settings, system, grammar)
+    return Role(name, settings, system, _grammar(settings.grammar), _grammar(settings.look_grammar))
 
 
 def fill(template: str, values: Mapping[str, str], where: str) -> str:
@@ -223,13 +250,22 @@ def _check_values(name: str, settings: RoleFile) -> None:
     if settings.sampling.max_tokens < 1:
         raise RoleError(f"{where}: sampling.max_tokens must be at least 1")
     for limit, value in msgspec.structs.asdict(settings.limits).items():
-        if value < 1:
-            raise RoleError(f"{where}: limits.{limit} is {value}", "at least 1")
+        least = 0 if limit in ("n_looks", "n_plain_files") else 1
+        if value < least:
+            raise RoleError(f"{where}: limits.{limit} is {value}", f"at least {least}")
     for shown in (item for attempt in settings.context.show for item in attempt):
         if shown not in SHOWABLE:
             raise RoleError(f"{where}: context.show has `{shown}`", f"of {', '.join(SHOWABLE)}")
     if name == "coder" and not settings.forms.default:
         raise RoleError(f"{where}: forms.default is missing", "e.g. default = 'whole'")
+
+
+def _grammar(name: str) -> str:
+    """A grammar file's text, checked; empty without a file."""
+    grammar = _text(name) if name else ""
+    if grammar:
+        _check_grammar(grammar, f"agents/{name}")
+    return grammar
 
 
 def _check_grammar(grammar: str, where: str) -> None:

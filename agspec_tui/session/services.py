@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agspec_tui.config import ApprovalMode, Config
-from agspec_tui.events import Event
+from agspec_tui.events import Event, PlanStep
 from agspec_tui.session.gate import CommandGate
 from agspec_tui.session.handover import EditSet
 from agspec_tui.session.interrupt import InterruptSwitch
@@ -29,8 +29,8 @@ class Services:
     """Lets a role speak."""
     interrupts: InterruptSwitch
     """The user's stop."""
-    test_command: TestCommand
-    """What tells whether the issue is solved."""
+    test_command: TestCommand | None
+    """What tells whether the issue is solved; None if there are no tests."""
     publish: Callable[[Event], object]
     """Puts an event on the bus."""
     index: Callable[[str, str], Awaitable[None]]
@@ -39,6 +39,10 @@ class Services:
     """Brings the workspace corpus up to the files on disk, before a turn."""
     approve: Callable[[EditSet, int], Awaitable[bool]]
     """Asks the user whether an edit of a turn may be written."""
+    review_plan: Callable[[tuple[PlanStep, ...], int], Awaitable[tuple[PlanStep, ...]]]
+    """Asks the user about the plan of a turn; returns the one to work by."""
+    confirm: Callable[[str, str, int], Awaitable[bool]]
+    """Asks the user something else; takes a question, what there is to know, and the turn."""
     gate: CommandGate
     """Runs commands."""
     mode: ApprovalMode

@@ -12,6 +12,7 @@ import msgspec
 from agspec_tui.commands import (
     AnswerApproval,
     ConfigureDrafting,
+    EditPlan,
     Interrupt,
     LoadModel,
     Quit,
@@ -23,7 +24,7 @@ from agspec_tui.commands import (
 from agspec_tui.config import Config, logs_dir, recordings_dir
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.engine.watchdog import Limits
-from agspec_tui.errors import AgspecError, DraftError, EngineError, UsageError
+from agspec_tui.errors import AgspecError, DraftError, EngineError
 from agspec_tui.events import (
     EngineEvent,
     Event,
@@ -95,7 +96,9 @@ class Session:
         self._record = record or (recordings_dir() if config.record else None)
         self._interrupts = InterruptSwitch()
         mode = "full-auto" if auto_approve else config.approve
-        self._approvals = Approvals(self._publish, self._interrupts, mode=mode)
+        self._approvals = Approvals(
+            self._publish, self._interrupts, mode=mode, review_plan=config.review_plan
+        )
         self._gate: CommandGate | None = None
         self._client = EngineClient(self._on_engine_event, logs_dir(), Limits(hang_s=config.hang_s))
         self._team: Team | None = None
@@ -216,6 +219,8 @@ class Session:
                 self._take_back(again=True)
             case AnswerApproval():
                 self._approvals.take(command)
+            case EditPlan():
+                self._approvals.take_plan(command)
             case Interrupt():
                 self._interrupts.press()
             case Quit():
@@ -319,7 +324,7 @@ class Session:
             return ""
         self._storing.next_turn = task.turn + 1
         try:
-            if outcome.status != "fixed":
+            if outcome.status not in ("fixed", "edited", "answered"):
                 await task.put_back(_WHY[outcome.status])
             return await asyncio.to_thread(task.workspace.diff)
         except AgspecError as error:
@@ -333,7 +338,6 @@ class Session:
 
         Raises:
             EngineError: no model is loaded.
-            UsageError: there are no tests to tell whether an issue is solved.
         """
         if (
             self._speaker is None
@@ -342,21 +346,20 @@ class Session:
             or self._corpus is None
         ):
             raise EngineError("no model is loaded", "wait until it is")
-        test = self._find_tests()
-        if test is None:
-            raise UsageError("no tests found", "give a test command: --test CMD")
         return Services(
             repo=self._repo,
             config=self._config,
             team=self._team,
             speaker=self._speaker,
             interrupts=self._interrupts,
-            test_command=test,
+            test_command=self._find_tests(),
             publish=self._publish,
             index=self._corpus.index,
             refresh=self._corpus.refresh,
             undo=self._storing.undo,
             approve=self._approvals.ask,
+            review_plan=self._approvals.ask_plan,
+            confirm=self._approvals.confirm,
             gate=self._gate,
             mode=self._approvals.mode,
         )

@@ -1,10 +1,7 @@
 """One task from issue to outcome: test, plan, then code, write, test and judge, turn by turn."""
 
-import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-
-import msgspec
+from dataclasses import dataclass
 
 from agspec_tui.errors import EditError, UsageError
 from agspec_tui.events import (
@@ -12,22 +9,25 @@ from agspec_tui.events import (
     EditProposed,
     EditRefused,
     EditReverted,
-    PlanProposed,
-    PlanStep,
     Warned,
 )
+from agspec_tui.session.actions import ActionLoop
+from agspec_tui.session.approval import PlanRejected
 from agspec_tui.session.checking import brief, improved, judge, run_tests, without_tests
-from agspec_tui.session.coding import Coding, asks_for_tests
-from agspec_tui.session.context import Fitted, fit, joined
+from agspec_tui.session.coding import Coding, UnreadError, asks_for_tests
 from agspec_tui.session.handover import EditSet, Plan, RunResult, Step, Verdict
-from agspec_tui.session.outline import Candidate, is_test, rank
-from agspec_tui.session.plan import read_plan
-from agspec_tui.session.prompts import planner_blocks
+from agspec_tui.session.outline import is_test
+from agspec_tui.session.planning import Planning
+from agspec_tui.session.questions import NO_RUN, answer, is_question
+from agspec_tui.session.review import concern
 from agspec_tui.session.services import Services
-from agspec_tui.session.workspace import Workspace, scan
+from agspec_tui.session.workspace import Workspace
 
 _N_FOCUS = 3
 """Most files that attempts take turns with."""
+_N_UNREADABLE = 3
+"""Replies in a row that no form can read, after which the team stops."""
+_N_NAMED = 5
 _NOT_RUN = (126, 127)
 """Exit codes of a shell for a program that is not executable, or not there."""
 
@@ -37,7 +37,7 @@ class Outcome:
     """How a task ended."""
 
     status: str
-    """`fixed`, `not_fixed`, `planned` or `cancelled`."""
+    """`fixed`, `not_fixed`, `planned`, `answered`, `edited` or `cancelled`."""
     summary: str
     """What was done or tried, in a few lines."""
 
@@ -54,8 +54,14 @@ class TeamTask:
         self._issue = issue
         self._tests_allowed = asks_for_tests(issue)
         self._coding = Coding(services, self.workspace, issue, self._tests_allowed)
-        self._texts: dict[str, str] = {}
+        self._planning = Planning(services, issue)
+        self._base = NO_RUN
+        self._since_base = 0
         self._kept: set[str] = set()
+        self._actions = ActionLoop()
+        self._last_action = ""
+        self._n_unreadable = 0
+        self._was_sent_back = False
         self._log: list[str] = []
 
     async def work(self) -> Outcome:
@@ -66,32 +72,98 @@ class TeamTask:
             Interrupted: the user stopped it; `put_back` is for the caller.
         """
         await self._refuse_long_issue()
+        if is_question(self._issue):
+            return Outcome("answered", await answer(self._services, self._issue, self.turn))
         base = await self._first_run()
-        plan = await self._plan(base)
+        try:
+            plan = await self._planning.plan(self.turn, base, tests_allowed=self._tests_allowed)
+        except PlanRejected:
+            return self._ended("cancelled", "The plan was rejected; nothing was written.")
+        self._coding.tests_allowed = self._tests_allowed or any(map(is_test, plan.files))
         if self._services.mode == "plan-only":
             return self._ended("planned", "A plan was made; nothing was changed.")
         n_turns = min(self._services.team.max_turns, self._services.config.max_turns)
         first = self.turn
-        since_base = 0
         for number in range(n_turns):
             self.turn = first + number
-            await self._services.refresh()
-            edits = await self._propose(since_base, plan, base)
-            since_base += 1
-            if edits is None:
-                continue
-            if not await self._services.approve(edits, self.turn):
-                return self._ended("cancelled", "The edit was rejected; nothing of it was written.")
-            if not await self._write(edits):
-                continue
-            await self._index(edits.files)
-            result = await run_tests(self._services, self.turn)
-            verdict = await judge(self._services, self.turn, result)
-            if verdict.passed:
-                return self._ended("fixed", f"The tests pass after {_files(edits.files)} changed.")
-            if await self._keep(edits, base, result, verdict):
-                base, since_base = result, 1
-        return self._ended("not_fixed", f"Not fixed in {n_turns} turns.")
+            outcome = await self._turn(plan)
+            if outcome is not None:
+                return outcome
+            n_done = number + 1
+            stopped = await self._stopped(n_done, n_turns)
+            if stopped:
+                return self._ended("not_fixed", self._report(stopped, plan))
+        return self._ended("not_fixed", self._report(f"Not fixed in {n_turns} turns.", plan))
+
+    async def _turn(self, plan: Plan) -> Outcome | None:
+        """One turn of the coder, and what comes of it; None if the issue is still open."""
+        services = self._services
+        await services.refresh()
+        edits = await self._propose(self._since_base, plan, self._base)
+        self._since_base += 1
+        if edits is None or await self._sent_back(edits):
+            return None
+        if not await services.approve(edits, self.turn):
+            return self._ended("cancelled", "The edit was rejected; nothing of it was written.")
+        if not await self._write(edits):
+            return None
+        await self._index(edits.files)
+        if services.test_command is None:
+            changed = (
+                f"{_files(edits.files)} changed; there are no tests to tell whether it is right."
+            )
+            return self._ended("edited", changed)
+        result = await run_tests(services, self.turn)
+        verdict = await judge(services, self.turn, result)
+        if verdict.passed:
+            return self._ended("fixed", f"The tests pass after {_files(edits.files)} changed.")
+        if await self._keep(edits, self._base, result, verdict):
+            self._base, self._since_base = result, 1
+        return None
+
+    async def _sent_back(self, edits: EditSet) -> bool:
+        """Whether the reviewer sends an edit back to the coder, which it may once a task."""
+        found = await concern(self._services, self._issue, edits, self.turn)
+        if not found or self._was_sent_back:
+            return False
+        self._was_sent_back = True
+        self.workspace.discard()
+        self._coding.remember(edits, f"the reviewer: {found}")
+        self._log.append(f"Turn {self.turn}: the reviewer sent the edit back: {found}.")
+        return True
+
+    async def _stopped(self, n_done: int, n_turns: int) -> str:
+        """Why the team stops before its last turn; empty to go on."""
+        if n_done == n_turns:
+            return ""
+        if self._n_unreadable >= _N_UNREADABLE:
+            return f"Stopped: {_N_UNREADABLE} replies in a row could not be read as edits."
+        what = self._actions.take(self._last_action)
+        if what == "stop":
+            return "Stopped: the coder does the same over and over."
+        if what == "warn":
+            self._warn(
+                "the coder does the same again and again", "a word more in the issue may help"
+            )
+        if n_done != self._services.team.hand_over_after:
+            return ""
+        question = f"go on for {n_turns - n_done} more turns"
+        if await self._services.confirm(question, "\n".join(self._log), self.turn):
+            return ""
+        return f"Handed over after {n_done} turns."
+
+    def _report(self, closing: str, plan: Plan) -> str:
+        """What helps the person who takes over."""
+        lines = [closing]
+        if self._base.failing:
+            names = self._base.failing
+            more = f" and {len(names) - _N_NAMED} more" if len(names) > _N_NAMED else ""
+            lines.append(f"Still failing: {', '.join(names[:_N_NAMED])}{more}.")
+        lines.append(f"Likely files: {', '.join(self._focus(plan, self._base))}.")
+        if self._coding.tried:
+            last = self._coding.tried[-1]
+            lines += ["Last tried:", *(f"  {line}" for line in last.stub.split("\n"))]
+        return "\n".join(lines)
 
     async def put_back(self, reason: str) -> None:
         """Take every edit of this task back, and say so."""
@@ -110,7 +182,10 @@ class TeamTask:
             )
 
     async def _first_run(self) -> RunResult:
-        """The tests before anything is changed."""
+        """The tests before anything is changed; `NO_RUN` if there are none."""
+        if self._services.test_command is None:
+            self._warn("no tests found", "the edit is made without a verdict; or --test CMD")
+            return NO_RUN
         base = await run_tests(self._services, self.turn)
         if base.exit_code in _NOT_RUN:
             last = base.output.strip().split("\n")[-1]
@@ -122,65 +197,8 @@ class TeamTask:
                 "the tests pass already", "fixed then means: an edit was made and they still pass"
             )
         self._log.append(f"Before: {brief(base)}.")
+        self._base = base
         return base
-
-    async def _plan(self, base: RunResult) -> Plan:
-        """Let the planner say which files to change; fall back to the likeliest."""
-        services, planner = self._services, self._services.team.planner
-        self._texts = await asyncio.to_thread(scan, services.repo)
-        candidates = self._rank(base)
-        if not candidates:
-            raise UsageError(
-                "the repository has no source file to change", "is it the right folder?"
-            )
-        limits = planner.settings.limits
-        prompt = await self._planner_prompt(candidates, base)
-        reply = await services.speaker.say(planner, self.turn, prompt)
-        plan = read_plan(reply.text, candidates, limits, tests_allowed=self._tests_allowed)
-        if plan.fallback:
-            self._warn(plan.fallback, f"the likeliest files are taken: {', '.join(plan.files)}")
-        steps = tuple(PlanStep(files=(*s.files, *s.new), change=s.change) for s in plan.steps)
-        services.publish(PlanProposed(turn=self.turn, role="planner", steps=steps))
-        return plan
-
-    async def _planner_prompt(self, candidates: Sequence[Candidate], base: RunResult) -> Fitted:
-        """The planner's prompt, with fewer of the unlikely files where it would not fit."""
-        planner, speaker = self._services.team.planner, self._services.speaker
-        limits = planner.settings.limits
-        room = speaker.room(planner)
-        n_all = min(limits.n_list_lines, len(candidates))
-        n_lines = await self._n_listed(candidates[:n_all], limits.n_map_tokens)
-        while True:
-            limits = msgspec.structs.replace(limits, n_list_lines=n_lines)
-            blocks = planner_blocks(self._issue, candidates, base, limits)
-            n_prompt = await speaker.count(planner, joined(blocks))
-            if n_lines == 1 or n_prompt <= room:
-                break
-            n_lines //= 2
-        fitted = await fit(blocks, lambda text: speaker.count(planner, text), room)
-        if fitted is None:
-            raise UsageError(
-                f"the issue does not fit: {n_prompt} tokens of prompt, {speaker.n_ctx} of context",
-                "shorten it, or raise n_ctx in config.toml",
-            )
-        if n_lines == n_all:
-            return fitted
-        return replace(fitted, dropped=(f"{n_all - n_lines} unlikely files", *fitted.dropped))
-
-    async def _n_listed(self, candidates: Sequence[Candidate], n_tokens: int) -> int:
-        """How many files can be listed in so many tokens, counted exactly; at least one."""
-        low, high = 1, len(candidates)
-        while low < high:
-            middle = (low + high + 1) // 2
-            lines = "\n".join(one.line() for one in candidates[:middle])
-            if await self._services.speaker.count_text(lines) <= n_tokens:
-                low = middle
-            else:
-                high = middle - 1
-        return low
-
-    def _rank(self, run: RunResult) -> list[Candidate]:
-        return rank(self._texts, self._issue, run.output, run.failing)
 
     def _steps(self, number: int, plan: Plan, base: RunResult) -> tuple[tuple[Step, ...], int]:
         """What an attempt works on: first the whole plan, then the likely files in turns.
@@ -209,7 +227,7 @@ class TeamTask:
 
         Files of a kept edit come last, since the rest of the bug is likely elsewhere.
         """
-        ranked = self._rank(base)
+        ranked = self._planning.rank(base)
         enough = max(1, max(one.score for one in ranked) // 2)
         likely = [one.path for one in ranked if one.score >= enough]
         order = [one.path for one in ranked if one.path in plan.files]
@@ -219,12 +237,15 @@ class TeamTask:
     async def _propose(self, number: int, plan: Plan, base: RunResult) -> EditSet | None:
         """One attempt of the coder; None if its reply could not be landed."""
         steps, n_before = self._steps(number, plan, base)
-        tests = {path: text for path, text in self._texts.items() if is_test(path)}
+        tests = {path: text for path, text in self._planning.texts.items() if is_test(path)}
         try:
             edits = await self._coding.attempt(n_before, self.turn, steps, base, tests)
         except EditError as error:
+            self._n_unreadable = self._n_unreadable + 1 if isinstance(error, UnreadError) else 0
+            self._last_action = error.message
             self._refuse(n_before, error)
             return None
+        self._n_unreadable, self._last_action = 0, edits.diff
         self._services.publish(
             EditProposed(
                 turn=self.turn, role="coder", form=edits.form, files=edits.files, diff=edits.diff

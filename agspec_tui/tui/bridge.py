@@ -26,6 +26,7 @@ from agspec_tui.events import (
     EngineRestarted,
     Event,
     GenerationFinished,
+    Looked,
     ModelLoaded,
     PlanProposed,
     PrefillProgressed,
@@ -54,7 +55,7 @@ EngineGroup = (
 )
 ReplyGroup = PrefillProgressed | StepCommitted | GenerationFinished
 TaskGroup = SessionStarted | TaskSubmitted | Warned | SessionFailed | TaskFinished
-TurnGroup = TurnStarted | TurnFinished | PlanProposed
+TurnGroup = TurnStarted | TurnFinished | Looked | PlanProposed
 EditGroup = (
     EditProposed | EditRefused | ApprovalRequested | ApprovalAnswered | EditApplied | EditReverted
 )
@@ -133,7 +134,7 @@ class Bridge:
         match event:
             case PrefillProgressed() | StepCommitted() | GenerationFinished():
                 self._reply(event)
-            case TurnStarted() | TurnFinished() | PlanProposed():
+            case TurnStarted() | TurnFinished() | Looked() | PlanProposed():
                 self._turn(event)
             case (
                 EditProposed()
@@ -192,6 +193,8 @@ class Bridge:
             case TurnFinished():
                 self._state.turn_finished(event)
                 self._view.write(entries.turn_summary(event))
+            case Looked():
+                self._view.write(entries.note(f"{event.what}: {event.n_lines} lines"))
             case PlanProposed():
                 self._view.write(entries.plan(event))
             case _:

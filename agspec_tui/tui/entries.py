@@ -207,6 +207,8 @@ def finished(event: TaskFinished) -> list[Line]:
     """How the task ended."""
     word, style = {
         "fixed": ("✓ fixed", "success"),
+        "edited": ("✓ edited, without a verdict", "success"),
+        "answered": ("✓ answered", "success"),
         "not_fixed": ("✗ not fixed", "error"),
         "planned": ("✓ planned", "success"),
         "cancelled": ("■ cancelled", "warning"),

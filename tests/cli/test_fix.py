@@ -123,7 +123,10 @@ def bad_input(name, repo, tmp_path):
     return {
         "missing": (arguments(tmp_path / "missing"), "does not exist"),
         "file": (arguments(repo / "calc.py"), "is a file"),
-        "no tests": (["fix", str(tmp_path / "bare"), "--issue", "x", "--yes"], "no tests found"),
+        "no files": (
+            ["fix", str(tmp_path / "bare"), "--issue", "x", "--yes"],
+            "no file to work on",
+        ),
         "no gguf": ([*plain, "--model", str(tmp_path / "no.gguf")], "gguf"),
         "cut gguf": ([*plain, "--model", str(tmp_path / "cut.gguf")], "gguf"),
         "unknown model": ([*plain, "--model", "qwen9-coder"], "qwen9-coder"),
@@ -138,7 +141,7 @@ def bad_input(name, repo, tmp_path):
 @pytest.mark.parametrize(
     "name",
     [
-        "missing", "file", "no tests", "no gguf", "cut gguf", "unknown model", "no script",
+        "missing", "file", "no files", "no gguf", "cut gguf", "unknown model", "no script",
         "no folder", "no yes", "no issue", "two modes",
     ],
 )  # fmt: skip

@@ -226,19 +226,6 @@ async def test_a_refused_generation_fails_the_task_and_not_the_session(repo, tmp
     await session.close()
 
 
-async def test_without_tests_a_task_fails_with_a_hint(tmp_path):
-    (tmp_path / "repo").mkdir()
-    (tmp_path / "repo" / "calc.py").write_text(CALC)
-    session = Session(tmp_path / "repo", config(SCRIPTS / "fixed.json"))
-    await session.start()
-    events = await run_task(session)
-    await session.close()
-    (failed,) = of(events, SessionFailed)
-    assert failed.message == "no tests found"
-    assert "--test CMD" in failed.hint
-    assert events[-1].status == "failed"
-
-
 @pytest.mark.parametrize(
     ("command", "part"),
     [

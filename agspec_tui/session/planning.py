@@ -1,0 +1,155 @@
+"""The planner's part of a task: ranks files, lets the planner look and plan, asks the person."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from agspec_tui.errors import UsageError
+from agspec_tui.events import Looked, PlanProposed, PlanStep, Warned
+from agspec_tui.session.actions import ActionLoop
+from agspec_tui.session.context import Fitted, fit, joined
+from agspec_tui.session.handover import Plan, RunResult
+from agspec_tui.session.looking import Look, read_look, show
+from agspec_tui.session.outline import Candidate, n_listed, rank
+from agspec_tui.session.plan import edited_plan, read_plan
+from agspec_tui.session.prompts import planner_blocks
+from agspec_tui.session.services import Services
+from agspec_tui.session.workspace import scan
+
+_N_SAME_LOOKS = 2
+"""Times the same look, or round of looks, comes in a row before the planner has to plan."""
+
+
+@dataclass(slots=True)
+class Planning:
+    """One task's planning; keeps the texts that later turns rank again."""
+
+    services: Services
+    """What the task works with."""
+    issue: str
+    """The issue."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """Text of every file an agent may see, by path, as of the plan."""
+
+    async def plan(self, turn: int, base: RunResult, *, tests_allowed: bool) -> Plan:
+        """Let the planner say which files to change; fall back to the likeliest.
+
+        Raises:
+            EngineError: the engine refused or died.
+            Interrupted: the user stopped it.
+            PlanRejected: the person does not want to work by the plan.
+            UsageError: there is no source file, or the issue does not fit the context.
+        """
+        candidates = await self.candidates(base)
+        if not candidates:
+            raise UsageError(
+                "the repository has no source file to change", "is it the right folder?"
+            )
+        limits = self.services.team.planner.settings.limits
+        reply = await self._reply(turn, candidates, base)
+        plan = read_plan(reply, candidates, limits, tests_allowed=tests_allowed)
+        if plan.fallback:
+            self._warn(
+                turn, plan.fallback, f"the likeliest files are taken: {', '.join(plan.files)}"
+            )
+        steps = shown_steps(plan)
+        self.services.publish(PlanProposed(turn=turn, role="planner", steps=steps))
+        return await self._reviewed(turn, plan, steps)
+
+    async def candidates(self, base: RunResult) -> list[Candidate]:
+        """Read the repository, and rank its source files."""
+        self.texts = await asyncio.to_thread(scan, self.services.repo)
+        return await asyncio.to_thread(self.rank, base)
+
+    def rank(self, run: RunResult) -> list[Candidate]:
+        """The source files, the likeliest by the issue and a run first."""
+        return rank(self.texts, self.issue, run.output, run.failing)
+
+    async def _reviewed(self, turn: int, plan: Plan, steps: tuple[PlanStep, ...]) -> Plan:
+        """The plan as the person wants it; as it is where nobody is asked."""
+        while True:
+            wanted = await self.services.review_plan(steps, turn)
+            if wanted == steps:
+                return plan
+            steps = wanted
+            try:
+                plan = edited_plan(steps, self.texts)
+            except UsageError as error:
+                self._warn(turn, error.message, error.hint)
+                continue
+            self.services.publish(PlanProposed(turn=turn, role="user", steps=shown_steps(plan)))
+            return plan
+
+    async def _reply(self, turn: int, candidates: Sequence[Candidate], base: RunResult) -> str:
+        """The planner's plan as generated, after what it wanted to look at."""
+        planner, speaker = self.services.team.planner, self.services.speaker
+        limits = planner.settings.limits
+        is_offered = bool(planner.look_grammar) and len(candidates) > limits.n_plain_files
+        loop, looks = ActionLoop(_N_SAME_LOOKS, _N_SAME_LOOKS), list[tuple[str, str]]()
+        n_left = limits.n_looks
+        while True:
+            n_offered = n_left if is_offered else 0
+            grammar = planner.look_grammar if n_offered else planner.grammar
+            prompt = await self._prompt(candidates, base, looks, n_offered)
+            asked = replace(planner, grammar=grammar)
+            said = (await speaker.say(asked, turn, prompt)).text
+            look = read_look(said)
+            if look is None or n_left == 0:
+                return said
+            n_left -= 1
+            if loop.take(look.line()) == "stop":
+                self._warn(
+                    turn, f"the planner looks at the same again: {look.line()}", "it plans now"
+                )
+                n_left = 0
+                continue
+            looks.append((look.line(), await self._show(turn, look)))
+
+    async def _show(self, turn: int, look: Look) -> str:
+        shown = await asyncio.to_thread(show, look, self.texts)
+        self.services.publish(
+            Looked(turn=turn, role="planner", what=look.line(), n_lines=shown.count("\n") + 1)
+        )
+        return shown
+
+    async def _prompt(
+        self,
+        candidates: Sequence[Candidate],
+        base: RunResult,
+        looks: Sequence[tuple[str, str]],
+        n_looks_left: int,
+    ) -> Fitted:
+        """The planner's prompt, with fewer of the unlikely files where it would not fit."""
+        planner, speaker = self.services.team.planner, self.services.speaker
+        limits = planner.settings.limits
+        room = speaker.room(planner)
+        n_all = min(limits.n_list_lines, len(candidates))
+        n_lines = await n_listed(speaker.count_text, candidates[:n_all], limits.n_map_tokens)
+        while True:
+            limits = msgspec.structs.replace(limits, n_list_lines=n_lines)
+            blocks = planner_blocks(self.issue, candidates, base, limits, looks, n_looks_left)
+            n_prompt = await speaker.count(planner, joined(blocks))
+            if n_lines == 1 or n_prompt <= room:
+                break
+            n_lines //= 2
+        fitted = await fit(blocks, lambda text: speaker.count(planner, text), room)
+        if fitted is None:
+            raise UsageError(
+                f"the issue does not fit: {n_prompt} tokens of prompt, {speaker.n_ctx} of context",
+                "shorten it, or raise n_ctx in config.toml",
+            )
+        if n_lines == n_all:
+            return fitted
+        return replace(fitted, dropped=(f"{n_all - n_lines} unlikely files", *fitted.dropped))
+
+    def _warn(self, turn: int, message: str, hint: str = "") -> None:
+        self.services.publish(Warned(turn=turn, message=message, hint=hint))
+
+
+def shown_steps(plan: Plan) -> tuple[PlanStep, ...]:
+    """A plan as events have it."""
+    return tuple(
+        PlanStep(files=(*step.files, *step.new), change=step.change) for step in plan.steps
+    )

@@ -1,0 +1,253 @@
+import json
+
+import pytest
+
+from agspec_tui.commands import AnswerApproval, EditPlan, StepEdit
+from agspec_tui.events import (
+    ApprovalRequested,
+    EditApplied,
+    EditRefused,
+    Looked,
+    PlanProposed,
+    TaskFinished,
+    TurnStarted,
+    Warned,
+)
+from agspec_tui.session.session import Session
+from tests.session.scripted import (
+    CALC,
+    FIXED,
+    SCRIPTS,
+    config,
+    make_repo,
+    of,
+    open_session,
+    plan,
+    run_task,
+    script,
+    snapshot,
+    whole,
+)
+
+
+@pytest.fixture
+def repo(tmp_path):
+    return make_repo(tmp_path / "repo")
+
+
+async def solve(repo, path, *, text="total() gives the wrong sum", on_event=None, **settings):
+    session = open_session(repo, path, **settings)
+    try:
+        await session.start()
+        return await run_task(session, text, on_event and (lambda event: on_event(session, event)))
+    finally:
+        await session.close()
+
+
+def wrong(number):
+    return whole("calc.py", CALC.replace("- number", f"- number * {number}"))
+
+
+# ── looks ────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_the_planner_may_look_before_it_plans(repo, tmp_path):
+    looks = ['{"read": "calc.py:1-9"}', '{"grep": "def total"}']
+    path = script(tmp_path, *looks, plan("calc.py"), whole("calc.py", FIXED), "PASS")
+    events = await solve(repo, path)
+    assert events[-1].status == "fixed"
+    assert [event.what for event in of(events, Looked)] == ["READ calc.py:1-9", "GREP def total"]
+
+
+@pytest.mark.parametrize(
+    ("bug", "looks", "n_looked"),
+    [
+        ("L03", ['{"grep": "a"}'] * 2, 1),
+        ("L05", ['{"grep": "a"}', '{"grep": "b"}'] * 2, 3),
+        ("bounded", [json.dumps({"grep": word}) for word in "abcd"], 4),
+    ],
+)
+async def test_looks_that_go_round_end_in_a_plan(repo, tmp_path, bug, looks, n_looked):
+    path = script(tmp_path, *looks, plan("calc.py"), whole("calc.py", FIXED), "PASS")
+    events = await solve(repo, path)
+    assert events[-1].status == "fixed", bug
+    assert len(of(events, Looked)) == n_looked
+    warned = [event for event in of(events, Warned) if "looks at the same" in event.message]
+    assert bool(warned) == (bug != "bounded")
+
+
+async def test_looks_without_end_fall_back_to_the_likeliest_files(repo, tmp_path):
+    looks = [json.dumps({"grep": word}) for word in "abcde"]
+    events = await solve(repo, script(tmp_path, *looks, whole("calc.py", FIXED), "PASS"))
+    assert events[-1].status == "fixed"
+    assert any("no plan" in event.message for event in of(events, Warned))
+
+
+# ── the plan, edited ─────────────────────────────────────────────────────────────────────────────
+
+
+async def edited(repo, path, *answers):
+    """Answer the questions one after another; the rest with yes."""
+    left = list(answers)
+
+    async def reply(session, event):
+        if isinstance(event, ApprovalRequested):
+            make = left.pop(0) if left else None
+            command = make(event) if make else AnswerApproval(call_id=event.call_id, approved=True)
+            await session.send(command)
+
+    return await solve(repo, path, auto=False, review_plan=True, on_event=reply)
+
+
+def steps(*said):
+    return lambda event: EditPlan(
+        call_id=event.call_id, steps=tuple(StepEdit((path,), change) for path, change in said)
+    )
+
+
+async def test_the_person_can_change_the_plan_before_coding_starts(repo, tmp_path):
+    path = script(tmp_path, plan("show.py"), whole("calc.py", FIXED), "PASS")
+    events = await edited(repo, path, steps(("calc.py", "Add.")))
+    assert events[-1].status == "fixed"
+    asked = of(events, ApprovalRequested)[0]
+    assert (asked.summary, asked.steps[0].files) == ("work by this plan", ("show.py",))
+    mine = of(events, PlanProposed)[-1]
+    assert (mine.role, mine.steps[0].files, mine.steps[0].change) == ("user", ("calc.py",), "Add.")
+
+
+async def test_a_plan_that_names_a_path_outside_is_asked_about_again(repo, tmp_path):
+    path = script(tmp_path, plan("show.py"), whole("calc.py", FIXED), "PASS")
+    events = await edited(repo, path, steps(("../x.py", "")), steps(("calc.py", "Add.")))
+    assert events[-1].status == "fixed"
+    assert any("../x.py cannot be made" in event.message for event in of(events, Warned))
+
+
+async def test_a_rejected_plan_ends_the_task(repo, tmp_path):
+    before = snapshot(repo)
+    no = lambda event: AnswerApproval(call_id=event.call_id, approved=False)  # noqa: E731
+    events = await edited(repo, script(tmp_path, plan("calc.py")), no)
+    assert events[-1].status == "cancelled"
+    assert snapshot(repo) == before
+
+
+async def test_nobody_is_asked_about_the_plan_where_edits_are_made_unasked(repo):
+    events = await solve(repo, SCRIPTS / "fixed.json", review_plan=True)
+    assert events[-1].status == "fixed"
+    assert not of(events, ApprovalRequested)
+
+
+# ── questions, and no tests ──────────────────────────────────────────────────────────────────────
+
+
+async def test_a_question_is_answered_without_an_edit(repo, tmp_path):
+    before = snapshot(repo)
+    events = await solve(repo, script(tmp_path, "It sums."), text="What does calc.py do?")
+    assert (events[-1].status, events[-1].summary) == ("answered", "It sums.")
+    assert [event.role for event in of(events, TurnStarted)] == ["guide"]
+    assert snapshot(repo) == before
+
+
+def without_tests(tmp_path):
+    root = tmp_path / "bare"
+    root.mkdir()
+    (root / "calc.py").write_text(CALC)
+    return root
+
+
+@pytest.mark.parametrize(("auto", "answer"), [(True, True), (False, True), (False, False)])
+async def test_without_tests_an_approved_edit_stays_without_a_verdict(tmp_path, auto, answer):
+    repo = without_tests(tmp_path)
+    path = script(tmp_path, plan("calc.py"), whole("calc.py", FIXED))
+    session = Session(repo, config(path), auto_approve=auto)
+
+    async def reply(event):
+        if isinstance(event, ApprovalRequested):
+            await session.send(AnswerApproval(call_id=event.call_id, approved=answer))
+
+    try:
+        await session.start()
+        events = await run_task(session, "Add the numbers up", reply)
+    finally:
+        await session.close()
+    assert any(event.message == "no tests found" for event in of(events, Warned))
+    assert bool(of(events, ApprovalRequested)) is not auto
+    assert events[-1].status == ("edited" if answer else "cancelled")
+    assert (repo / "calc.py").read_text() == (FIXED if answer else CALC)
+    assert "no tests to tell" in events[-1].summary or not answer
+
+
+# ── failures ─────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_t15_three_replies_that_are_no_edits_end_the_task(repo, tmp_path):
+    before = snapshot(repo)
+    path = script(tmp_path, plan("calc.py"), *["I will submit the fix now."] * 5)
+    events = await solve(repo, path)
+    assert events[-1].status == "not_fixed"
+    assert len(of(events, EditRefused)) == 3
+    assert "3 replies in a row could not be read" in events[-1].summary
+    assert snapshot(repo) == before
+
+
+@pytest.mark.parametrize(("bug", "n_turns"), [("L02", 5), ("L06", 5)])
+async def test_the_same_edit_over_and_over_is_warned_of_and_stopped(repo, tmp_path, bug, n_turns):
+    replies = [wrong(2), "FAIL: x", *[wrong(2)] * 9]
+    path = script(tmp_path, plan("calc.py"), *replies)
+    (tmp_path / "home").mkdir()
+    events = await solve(repo, path, max_turns=9)
+    assert events[-1].status == "not_fixed", bug
+    assert len(of(events, EditApplied)) == 1
+    assert len(of(events, EditRefused)) + 1 <= n_turns
+
+
+@pytest.mark.parametrize(("go_on", "n_turns"), [(True, 5), (False, 3)])
+async def test_after_the_third_failure_the_person_decides(repo, tmp_path, go_on, n_turns):
+    asked = []
+
+    async def reply(session, event):
+        if isinstance(event, ApprovalRequested):
+            is_handover = event.summary.startswith("go on")
+            asked.extend([event] if is_handover else [])
+            approved = go_on if is_handover else True
+            await session.send(AnswerApproval(call_id=event.call_id, approved=approved))
+
+    events = await solve(repo, SCRIPTS / "hopeless.json", auto=False, on_event=reply)
+    assert [event.summary for event in asked] == ["go on for 2 more turns"]
+    assert "Turn 3" in asked[0].diff
+    finished = events[-1]
+    assert isinstance(finished, TaskFinished)
+    assert finished.status == "not_fixed"
+    assert len(of(events, EditApplied)) == n_turns
+    for part in ("Still failing: ", "Likely files: calc.py", "Last tried:"):
+        assert part in finished.summary
+
+
+# ── the reviewer ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def with_reviewer(own_home):
+    (own_home / "agents").mkdir(parents=True)
+    (own_home / "agents" / "team.toml").write_text(
+        'schema = 1\norder = ["planner", "coder", "reviewer", "executor"]\n'
+    )
+
+
+async def test_a_reviewer_who_agrees_lets_the_edit_through(with_reviewer, repo, tmp_path):
+    path = script(tmp_path, plan("calc.py"), whole("calc.py", FIXED), "OK", "PASS")
+    events = await solve(repo, path)
+    assert events[-1].status == "fixed"
+    assert [event.role for event in of(events, TurnStarted)] == [
+        "planner", "coder", "reviewer", "executor",
+    ]  # fmt: skip
+
+
+async def test_a_reviewer_sends_an_edit_back_once(with_reviewer, repo, tmp_path):
+    path = script(
+        tmp_path, plan("calc.py"), wrong(2), "CONCERN: it doubles", whole("calc.py", FIXED),
+        "CONCERN: still odd", "PASS",
+    )  # fmt: skip
+    events = await solve(repo, path)
+    assert events[-1].status == "fixed"
+    assert [event.turn for event in of(events, EditApplied)] == [2]
+    assert "the reviewer sent the edit back: it doubles" in events[-1].summary
