@@ -19,7 +19,7 @@ from agspec_tui.session.roles import load_team
 from agspec_tui.session.session import Session
 from agspec_tui.session.tasks import EvalTask
 
-FINAL = ("fixed", "not_fixed")
+FINAL = ("fixed", "not_fixed", "answered")
 """States that another run would not change; the others are run again."""
 
 
@@ -29,7 +29,7 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     """Name of the task."""
     status: str
-    """`fixed`, `not_fixed` or `failed`."""
+    """`fixed`, `not_fixed`, `answered` or `failed`."""
     turns: int
     """Turns that were begun."""
     n_tokens: int

@@ -92,7 +92,7 @@ class TaskReport(msgspec.Struct, frozen=True, kw_only=True):
     schema: int
     """Number of this format; 1."""
     status: str
-    """`fixed`, `not_fixed`, `cancelled` or `failed`."""
+    """`fixed`, `not_fixed`, `edited`, `answered`, `planned`, `cancelled` or `failed`."""
     model: str
     """The model's name."""
     tests: TestOutcomes

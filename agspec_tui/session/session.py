@@ -339,12 +339,7 @@ class Session:
         Raises:
             EngineError: no model is loaded.
         """
-        if (
-            self._speaker is None
-            or self._team is None
-            or self._gate is None
-            or self._corpus is None
-        ):
+        if not (self._speaker and self._team and self._gate and self._corpus):
             raise EngineError("no model is loaded", "wait until it is")
         return Services(
             repo=self._repo,

@@ -1,5 +1,6 @@
 """One task from issue to outcome: test, plan, then code, write, test and judge, turn by turn."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
