@@ -59,6 +59,9 @@ class LoadModel(_Command, frozen=True, kw_only=True):
     """How several devices share a model: by layers, by rows, or not: only the first is used."""
     rpc: tuple[str, ...] = ()
     """llama.cpp RPC servers, each as `host:port`, whose devices are used too."""
+    exact: bool = True
+    """Whether a CPU decodes drafts only in passes that cannot change a reply. Longer drafts, in
+    passes of any size, may turn a near tie."""
     flash_attention: Literal["auto", "on", "off"] = "auto"
     """`auto` is off on the CPU, where it is inexact, and where a device does not support it."""
     cache_type_k: CacheType = "f16"

@@ -48,6 +48,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     rpc: str = ""
     """llama.cpp RPC servers that hold layers too, as `host:port,host:port`. What the model reads
     and writes goes to them."""
+    exact: bool = True
+    """Keep drafts on the CPU so short that they cannot change a reply; if not, a drafted reply may
+    differ from a plain one where two tokens are nearly as likely, and long copies are faster."""
     flash_attention: Literal["auto", "on", "off"] = "auto"
     """Flash attention; `auto` is off on the CPU, where it is not exact."""
     cache_type_k: CacheType = "f16"

@@ -36,6 +36,11 @@ _OPTIONS = (
         metavar="TYPE",
         help="Type of the KV cache: f16, q8_0, q4_0, ….",
     ),
+    click.option(
+        "--exact",
+        type=click.Choice(["on", "off"]),
+        help="Keep drafts on the CPU so short that they cannot change a reply; off is faster.",
+    ),
     click.option("--threads", "n_threads", type=int, metavar="N", help="Threads for decoding."),
     click.option(
         "--rpc",
@@ -59,6 +64,8 @@ def memory_options(command: Callable[..., int]) -> Callable[..., int]:
         given = {name: arguments.pop(name, None) for name in _NAMES}
         kv_type = arguments.pop("kv_type")
         given["cache_type_k"] = given["cache_type_v"] = kv_type
+        exact = arguments.pop("exact")
+        given["exact"] = None if exact is None else exact == "on"
         changes = {name: value for name, value in given.items() if value is not None}
         config: Config = msgspec.structs.replace(load(), **changes)
         return command(config=config, **arguments)

@@ -72,7 +72,8 @@ class LlamaBackend(LlamaTokenizer):
         self.pad_slot = load.n_seq_max  # one more than anybody asked for
         self._arrays = PassArrays(load.n_batch)
         self.memory = self._rollback.kind
-        found = Exactness(0, 0) if beside or not self._on_cpu else probe_exact(self)
+        probed = load.exact and self._on_cpu and not beside
+        found = probe_exact(self) if probed else Exactness(0, 0)
         self.n_exact, self.n_wide = found.n_exact, found.n_wide
         self.no_rollback = "" if beside else probe_rollback(self)
         self.n_rollback = 0 if self.no_rollback else self._rollback.n_snapshots or self.n_ctx

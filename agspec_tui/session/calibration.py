@@ -83,6 +83,8 @@ def path_of(load: LoadModel, loaded: ModelLoaded, batch: int = 1) -> Path:
         str(loaded.n_threads),
         str(load.n_gpu_layers),
         str(batch),
+        # The quick measurement of exact passes ends where they do.
+        *(() if load.exact else ("inexact",)),
     )
     name = hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
     return calibration_dir() / f"{name}.json"

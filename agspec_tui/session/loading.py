@@ -50,6 +50,7 @@ def plan_load(config: Config, there: Room | None = None) -> LoadModel:
         devices=names_of(config.device),
         split=config.split,
         rpc=servers_of(config.rpc),
+        exact=config.exact,
         flash_attention=config.flash_attention,
         cache_type_k=config.cache_type_k,
         cache_type_v=config.cache_type_v,

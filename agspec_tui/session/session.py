@@ -156,8 +156,10 @@ class Session:
         if drafting.drafter != "none" and loaded.n_exact == 0:
             self._publish(
                 Warned(
-                    message="this build decodes batches inexactly: drafting may change near ties",
-                    hint="the set-up's own build of llama.cpp is exact on the CPU",
+                    message="several tokens are decoded inexactly: drafting may change near ties",
+                    hint="as set by exact = false"
+                    if not load.exact
+                    else "the set-up's own build of llama.cpp is exact on the CPU",
                 )
             )
         await self._prepare_lengths(load, loaded, drafting)
