@@ -34,6 +34,9 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     # As in the engine process: decoding threads that spin for long starve each other.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    # A program in a pseudo-terminal would take these for the size of that terminal.
+    for name in ("LINES", "COLUMNS"):
+        os.environ.pop(name, None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
