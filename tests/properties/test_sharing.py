@@ -94,12 +94,17 @@ def test_without_room_for_all_the_likeliest_are_kept(worths, n_tokens, data):
     arrays = [[np.array(each, dtype=float) for each in of] for of in (worths, chances)]
     lengths = likeliest(*arrays, times, n_tokens).tolist()
     saved = saved_by(worths, times, lengths)
-    every = [chance for each in chances for chance in each]
-    if len(set(every)) == len(every):  # else which of two equals goes first is anybody's choice
-        assert saved == most_saved_in_order(worths, chances, times, n_tokens)
+    assert saved == most_saved_in_order(worths, chances, times, n_tokens)
     kept = [c for each, k in zip(chances, lengths, strict=True) for c in each[:k]]
     lost = [c for each, k in zip(chances, lengths, strict=True) for c in each[k:]]
     assert not kept or not lost or min(kept) >= max(lost)
+
+
+def test_of_equally_likely_positions_the_first_draft_s_comes_first():
+    worths = [np.array([2.0]), np.array([1.0])]
+    chances = [np.array([0.5]), np.array([0.5])]
+    assert likeliest(worths, chances, np.array([1.0, 1.5]), 1).tolist() == [1, 0]
+    assert most_saved_in_order(worths, chances, [1.0, 1.5], 1) == 2.0 - 1.5
 
 
 def test_pass_times_go_on_as_the_cost_does():

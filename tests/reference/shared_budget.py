@@ -35,13 +35,16 @@ def lower_hull(values):
 
 
 def most_saved_in_order(worths, chances, times, n_tokens):
-    """The largest Σ worth − T(n) of n ≤ `n_tokens` positions, the likeliest first."""
+    """The largest Σ worth − T(n) of n ≤ `n_tokens` positions, the likeliest first.
+
+    Of equals the first positions of each draft come first, then the first draft.
+    """
     positions = sorted(
-        (-chance, depth, worth)
-        for of, each in zip(chances, worths, strict=True)
+        (-chance, depth, owner, worth)
+        for owner, (of, each) in enumerate(zip(chances, worths, strict=True))
         for depth, (chance, worth) in enumerate(zip(of, each, strict=True))
     )
     gained = [0.0]
-    for _, _, worth in positions[:n_tokens]:
+    for *_, worth in positions[:n_tokens]:
         gained.append(gained[-1] + worth)
     return max(gain - times[n] for n, gain in enumerate(gained))
