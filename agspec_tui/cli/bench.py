@@ -22,7 +22,7 @@ from agspec_tui.replay.best_lengths import best_time
 from agspec_tui.replay.live import read_recording
 from agspec_tui.replay.realised import realised
 from agspec_tui.replay.walk import MAX_DRAFT
-from agspec_tui.session.bench import Method, Run, parse_methods, run_bench
+from agspec_tui.session.bench import Method, Run, parse_methods, require_enough, run_bench
 from agspec_tui.session.bench_prompts import BenchPrompt, read_prompts
 from agspec_tui.session.bench_report import BenchReport, BenchRow, Parting, make_report
 from agspec_tui.session.calibration import is_measurable, measured_once, with_cost
@@ -79,6 +79,7 @@ def bench(
         config = msgspec.structs.replace(config, draft_model=draft_model)
     chosen = parse_methods(methods, config)
     texts = read_prompts(prompts, [kind for kind in map(str.strip, kinds.split(",")) if kind])
+    require_enough(texts, batch)
     load = plan_load(config)
     _announce(load.name, chosen, texts, batch)
     with tempfile.TemporaryDirectory(prefix="agspec-bench-") as folder:
@@ -119,7 +120,15 @@ async def _measure(
             replace(method, drafting=with_cost(method.drafting, found, config, loaded.device))
             for method in chosen
         ]
-        runs = await run_bench(client, methods, prompts, n_repeats, _show_run, batch)
+        if batch > 1 and not loaded.rollback:
+            print(
+                "warning: this memory cannot be wound back: prompts are read again, and the time"
+                " of it counts",
+                file=sys.stderr,
+            )
+        runs = await run_bench(
+            client, methods, prompts, n_repeats, _show_run, batch, winds_back=loaded.rollback
+        )
     finally:
         await client.close()
     best = {}

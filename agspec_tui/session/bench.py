@@ -103,8 +103,13 @@ async def run_bench(
     n_repeats: int,
     on_run: Callable[[Run], None],
     batch: int = 1,
+    *,
+    winds_back: bool = True,
 ) -> list[Run]:
     """Decode every prompt with every method, in turn; the order of methods rotates.
+
+    All groups that are decoded at once have `batch` prompts, the last one some of the first ones
+    again: a smaller group would be decoded in other passes.
 
     Args:
         client: an engine with a loaded model.
@@ -113,21 +118,45 @@ async def run_bench(
         n_repeats: rounds.
         on_run: told of each run when it is over.
         batch: prompts that are decoded at once.
+        winds_back: whether the target's memory can drop a token. If not, prompts that are decoded
+            at once are read again in the time of their decoding.
 
     Raises:
         EngineError: the engine failed, or a prompt does not fit the context.
+        UsageError: there are fewer prompts than are decoded at once, or they do not fit the
+            context side by side.
     """
     runs: list[Run] = []
     requests = itertools.count(1)
-    groups = [prompts[start : start + batch] for start in range(0, len(prompts), batch)]
+    groups = _groups(prompts, batch)
     for round_number in range(n_repeats):
         for number, group in enumerate(groups):
             shift = (number + round_number) % len(methods)
             for method in (*methods[shift:], *methods[:shift]):
-                for run in await _decode(client, method, group, requests):
+                for run in await _decode(client, method, group, requests, winds_back=winds_back):
                     runs.append(run)
                     on_run(run)
     return runs
+
+
+def require_enough(prompts: Sequence[BenchPrompt], batch: int) -> None:
+    """Refuse to decode more prompts at once than there are: twice the same would draft for itself.
+
+    Raises:
+        UsageError: there are fewer.
+    """
+    if batch > len(prompts):
+        raise UsageError(
+            f"{batch} prompts cannot be decoded at once: there are {len(prompts)}",
+            f"--batch {len(prompts)}, or a file of more --prompts",
+        )
+
+
+def _groups(prompts: Sequence[BenchPrompt], batch: int) -> list[list[BenchPrompt]]:
+    """The prompts in groups of `batch`; the last one is filled up from the beginning."""
+    require_enough(prompts, batch)
+    endless = itertools.cycle(prompts)
+    return [list(itertools.islice(endless, batch)) for _ in range(0, len(prompts), batch)]
 
 
 def said_before(prompt: BenchPrompt, turns: Sequence[GenerationFinished]) -> tuple[Message, ...]:
@@ -167,6 +196,8 @@ async def _decode(
     method: Method,
     group: Sequence[BenchPrompt],
     requests: Iterator[int],
+    *,
+    winds_back: bool,
 ) -> list[Run]:
     """Decode the prompts of a group at once, turn by turn."""
     await client.configure(method.drafting)
@@ -184,6 +215,8 @@ async def _decode(
         started = time.perf_counter()
         replies = await asyncio.gather(*(client.generate(command) for command in commands))
         wall_s += time.perf_counter() - started
+        if len(group) > 1 and winds_back:
+            _require_read(replies)
         for talk, reply in zip(speaking, replies, strict=True):
             talk.turns.append(reply)
     own_s = [sum(turn.decode_s for turn in talk.turns) for talk in talks]
@@ -201,4 +234,19 @@ async def _read(
     for command in commands:
         await client.generate(
             msgspec.structs.replace(command, request=next(requests), max_tokens=1, drafting=False)
+        )
+
+
+def _require_read(replies: Sequence[GenerationFinished]) -> None:
+    """Make sure that no prompt was read in the time of decoding: only its last token is due.
+
+    Raises:
+        UsageError: one was.
+    """
+    if any(reply.n_prompt - reply.n_reused > 1 for reply in replies):
+        n_tokens = sum(reply.n_prompt + reply.n_tokens for reply in replies)
+        raise UsageError(
+            f"the context has no room for these prompts and replies side by side: {n_tokens}"
+            " tokens and more",
+            "a larger --n-ctx, or a smaller --batch",
         )

@@ -7,10 +7,11 @@ from agspec_tui.cli.bench import bench, table
 from agspec_tui.cli.bench_partings import partings_of
 from agspec_tui.commands import LoadModel
 from agspec_tui.config import Config
+from agspec_tui.engine.client import EngineClient
 from agspec_tui.errors import DraftError, UsageError
 from agspec_tui.events import GenerationFinished
 from agspec_tui.forms.choose import form
-from agspec_tui.session.bench import Run, parse_methods
+from agspec_tui.session.bench import Run, parse_methods, run_bench
 from agspec_tui.session.bench_prompts import BenchPrompt, read_prompts
 from agspec_tui.session.bench_report import BenchReport, BenchRow, Parting
 
@@ -166,6 +167,57 @@ def test_prompts_decoded_at_once_share_their_wall_time(prompts, tmp_path):
         assert row["ids_equal"] is True
         assert row["share_of_oracle"] is None
         assert row["tok_per_s"] > 0.0
+
+
+class Listening(EngineClient):
+    def __init__(self, folder):
+        super().__init__(lambda event: None, folder)
+        self.commands = []
+
+    async def generate(self, command):
+        self.commands.append(command)
+        return await super().generate(command)
+
+
+@pytest.fixture
+async def listening(tmp_path):
+    client = Listening(tmp_path)
+    yield client
+    await client.close()
+
+
+def three_prompts():
+    return [
+        BenchPrompt("a", "", "", f"Name colour {number}.", form="none", max_tokens=3)
+        for number in range(3)
+    ]
+
+
+async def test_every_group_decodes_as_many_prompts_at_once(listening, tmp_path):
+    load = LoadModel(path=script(tmp_path, *["a"] * 40), name="s", n_ctx=4096)
+    methods = parse_methods("none", Config())
+    await listening.start(load, methods[0].drafting)
+    prompts = three_prompts()
+    runs = await run_bench(listening, methods, prompts, 1, lambda run: None, 2)
+    assert {command.batch for command in listening.commands} == {2}
+    assert [run.prompt for run in runs] == [*prompts, prompts[0]]
+    assert {run.at_once for run in runs} == {True}
+    with pytest.raises(UsageError, match="4 prompts cannot be decoded at once: there are 3"):
+        await run_bench(listening, methods, prompts, 1, lambda run: None, 4)
+
+
+async def test_prompts_that_would_be_read_while_others_decode_are_refused(listening, tmp_path):
+    load = LoadModel(path=script(tmp_path, *["a"] * 40), name="s", n_ctx=512)
+    methods = parse_methods("none", Config())
+    await listening.start(load, methods[0].drafting)
+    prompts = [
+        BenchPrompt("a", "", "", f"{number} " * 150, form="none", max_tokens=3)
+        for number in range(2)
+    ]
+    await run_bench(listening, methods, prompts, 1, lambda run: None)
+    with pytest.raises(UsageError, match="no room for these prompts") as refused:
+        await run_bench(listening, methods, prompts, 1, lambda run: None, 2)
+    assert "--n-ctx" in refused.value.hint
 
 
 def decoded(method, *replies, stop_reason="eog"):
