@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agspec_tui.commands import SubmitTask
 from agspec_tui.config import load
-from agspec_tui.events import Event, TaskFinished
+from agspec_tui.events import ApprovalRequested, Event, TaskFinished
 from agspec_tui.session.recorded import write_events
 from agspec_tui.session.session import Session
 
@@ -25,7 +25,11 @@ async def record(repo: Path, issue: str) -> list[Event]:
         await session.send(SubmitTask(text=issue))
         while not events or not isinstance(events[-1], TaskFinished):
             await subscription.wait()
-            events += subscription.drain()
+            new = subscription.drain()
+            asked = [event.summary for event in new if isinstance(event, ApprovalRequested)]
+            if asked:
+                sys.exit(f"it asks: {asked[0]}; nobody answers, so take .agspec.toml out of {repo}")
+            events += new
     finally:
         await session.close()
     return events

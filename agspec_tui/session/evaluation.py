@@ -1,6 +1,7 @@
 """Runs a team over tasks, one scratch copy and one session each, and keeps what came out."""
 
 import hashlib
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable
@@ -12,7 +13,8 @@ from agspec_tui import __version__
 from agspec_tui.commands import SubmitTask
 from agspec_tui.config import Config, evals_dir
 from agspec_tui.errors import AgspecError, UsageError
-from agspec_tui.events import TaskFinished
+from agspec_tui.events import ApprovalRequested, TaskFinished
+from agspec_tui.session import own_settings
 from agspec_tui.session.loading import plan_load
 from agspec_tui.session.report import ReportBuilder, TaskReport
 from agspec_tui.session.roles import load_team
@@ -92,8 +94,8 @@ class Results:
             return
         line = msgspec.json.encode(_Kept(digest=task.digest, row=row)) + b"\n"
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("ab") as file:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with open(self.path, "ab", opener=_private) as file:
                 file.write(b"\n" + line if self._is_torn else line)
         except OSError as error:
             raise UsageError(
@@ -109,8 +111,13 @@ class Results:
         self._is_torn = False
 
 
+def _private(path: str, flags: int) -> int:
+    """Open a file that its owner alone can read: the rows quote what was tried."""
+    return os.open(path, flags, 0o600)
+
+
 def results_of(folder: Path, config: Config) -> Results:
-    """The results of a folder with a model and settings; another prompt of a role counts as well.
+    """The results of a folder with a model, settings and a team: what it says, and its bounds.
 
     Raises:
         AgspecError: the model or a role cannot be used.
@@ -121,28 +128,42 @@ def results_of(folder: Path, config: Config) -> Results:
     path = Path(load.path.removeprefix("scripted:"))
     state = path.stat() if path.is_file() else None
     found.update(repr((load.name, state and (state.st_size, state.st_mtime_ns))).encode())
-    for role in load_team().roles:
-        found.update(f"{role.system}\0{role.grammar}\0{role.settings}".encode())
+    team = load_team()
+    found.update(f"{team.max_turns}\0{team.hand_over_after}".encode())
+    for role in (*team.roles, team.guide):
+        said = (role.system, role.grammar, role.look_grammar, str(role.settings))
+        found.update("\0".join(said).encode())
     name = "".join(char if char.isalnum() else "-" for char in folder.resolve().name)
     return Results(evals_dir() / f"{name}-{found.hexdigest()}.jsonl")
 
 
 def settings_of(config: Config) -> dict[str, object]:
     """The settings as the document states them; the model has a key of its own."""
-    return {key: value for key, value in msgspec.structs.asdict(config).items() if key != "model"}
+    used = msgspec.structs.asdict(_apart(config))
+    return {key: value for key, value in used.items() if key != "model"}
+
+
+def _apart(config: Config) -> Config:
+    """Settings under which a task leaves nothing to the next one, nor to the person's own work."""
+    return msgspec.structs.replace(
+        config, keep_sessions=False, keep_counts=False, keep_prefix=False
+    )
 
 
 async def run_task(task: EvalTask, config: Config) -> TaskRow:
     """Run the team on a scratch copy of a task's repository.
 
-    A session that cannot start or go on makes a row of status `failed`.
+    A task that cannot be copied, or that would wait for a person, makes a row of status `failed`,
+    as does a session that cannot start or go on.
     """
-    config = msgspec.structs.replace(config, test_timeout_s=task.settings.timeout_s)
+    config = msgspec.structs.replace(_apart(config), test_timeout_s=task.settings.timeout_s)
     with tempfile.TemporaryDirectory(prefix="agspec-eval-") as scratch:
         repo = Path(scratch) / "repo"
-        shutil.copytree(
-            task.repo, repo, symlinks=True, ignore=shutil.ignore_patterns("__pycache__")
-        )
+        try:
+            _copy(task.repo, repo)
+            _require_unasked(repo)
+        except UsageError as error:
+            return _failed(task.id, error.one_line())
         session = Session(repo, config, test_command=task.settings.test, auto_approve=True)
         try:
             return row_of(task.id, await _report(session, task.issue))
@@ -152,8 +173,41 @@ async def run_task(task: EvalTask, config: Config) -> TaskRow:
             await session.close()
 
 
+def _copy(repo: Path, to: Path) -> None:
+    """Copy a task's repository.
+
+    Raises:
+        UsageError: something in it cannot be copied.
+    """
+    try:
+        shutil.copytree(repo, to, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    except OSError as error:  # `shutil.Error` is one, and lists every file that failed
+        first = error.args[0][0] if isinstance(error, shutil.Error) else (error.filename, "", error)
+        raise UsageError(
+            f"{first[0]} cannot be copied", "a task holds files, folders and links that can be read"
+        ) from error
+
+
+def _require_unasked(repo: Path) -> None:
+    """Refuse a repository whose own settings want a person, since there is none.
+
+    Raises:
+        UsageError: they do, or cannot be read.
+    """
+    own = own_settings.read_own_settings(repo)
+    if own.approve != "full-auto":
+        why = "cannot be read" if own.problem else f"allows `{own.approve}` at most"
+        raise UsageError(
+            f"its {own_settings.NAME} {why}", "a task is worked on unasked: take it out of repo/"
+        )
+
+
 async def _report(session: Session, issue: str) -> TaskReport:
-    """The report of an issue in a fresh session."""
+    """The report of an issue in a fresh session.
+
+    Raises:
+        UsageError: the session waits for an answer, which nobody would give.
+    """
     events, report = session.bus.subscribe(), ReportBuilder()
     await session.start()
     await session.send(SubmitTask(text=issue))
@@ -163,6 +217,8 @@ async def _report(session: Session, issue: str) -> TaskReport:
         for event in events.drain():
             report.add(event)
             finished = finished or isinstance(event, TaskFinished)
+            if isinstance(event, ApprovalRequested):
+                raise UsageError(f"it asks: {event.summary}", "a task is worked on unasked")
     return report.document(session.egress.n_max)
 
 

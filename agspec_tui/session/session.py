@@ -79,7 +79,7 @@ class Session:
             repo: the repository's folder.
             config: the settings.
             test_command: the test command; None to find one.
-            auto_approve: do everything without asking, whatever the settings say.
+            auto_approve: do unasked all that the repository's own settings let it do unasked.
             record: folder for a recording of what the engine reads and writes; None for what the
                 settings say.
             earlier: a stored session to go on with; None for a new one.

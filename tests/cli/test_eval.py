@@ -1,6 +1,8 @@
+import asyncio
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 
@@ -8,9 +10,12 @@ import pytest
 
 from agspec_tui.cli.eval import with_settings
 from agspec_tui.cli.main import run
-from agspec_tui.config import Config
+from agspec_tui.config import Config, evals_dir, prefixes_dir, profiles_dir, sessions_dir
 from agspec_tui.errors import UsageError
+from agspec_tui.resources import find
+from agspec_tui.session import evaluation
 from agspec_tui.session.evaluation import Results, TaskRow
+from agspec_tui.session.session import Session
 from agspec_tui.session.tasks import read_task, read_tasks
 from tests.session.scripted import FIXED, SCRIPTS, TESTS, make_repo, plan, script, snapshot, whole
 
@@ -66,6 +71,88 @@ def test_every_task_runs_and_the_document_says_what_came_out(tasks, tmp_path, ca
     said = capsys.readouterr()
     assert "fixed 1 of 1 (100 %)" in said.out
     assert "1/1  one: fixed, 1 turn" in said.err
+
+
+@pytest.mark.parametrize(
+    ("own", "part"),
+    [
+        ('approve = "ask"\n', "allows `ask` at most"),
+        ('approve = "auto-edit"\n', "allows `auto-edit` at most"),
+        ('approve = "plan-only"\n', "allows `plan-only` at most"),
+        ("approve = \n", "cannot be read"),
+    ],
+)
+def test_a_task_whose_repository_wants_a_person_fails_and_is_not_waited_for(
+    tasks, own, part, capsys
+):
+    (tasks / "one" / "repo" / ".agspec.toml").write_text(own)
+    assert run(arguments(tasks, "--only", "one", path=SCRIPTS / "fixed.json")) == 1
+    said = capsys.readouterr()
+    assert f"one: failed: its .agspec.toml {part}" in said.err
+    assert "fixed 0 of 1" in said.out
+
+
+async def test_a_question_ends_the_work_since_nobody_answers(tmp_path):
+    config = Config(model=f"scripted:{SCRIPTS / 'fixed.json'}", n_ctx=200_000, approve="ask")
+    session = Session(make_repo(tmp_path / "repo"), config, test_command=TESTS)
+    try:
+        with pytest.raises(UsageError, match=r"it asks: write calc\.py"):
+            await asyncio.wait_for(evaluation._report(session, "total() is wrong"), 60)
+    finally:
+        await session.close()
+
+
+def test_a_repository_that_cannot_be_copied_fails_alone(tasks, capsys):
+    os.mkfifo(tasks / "one" / "repo" / "pipe")
+    assert run(arguments(tasks)) == 1
+    said = capsys.readouterr()
+    assert "one: failed: " in said.err
+    assert "pipe cannot be copied" in said.err
+    assert "two: not fixed" in said.err
+
+
+def test_tasks_leave_nothing_but_their_rows(tasks, own_home):
+    (own_home / "config.toml").write_text(f"{SETTINGS}keep_prefix = true\n")
+    assert run(arguments(tasks, "--only", "one", path=SCRIPTS / "fixed.json")) == 0
+    left = {path.parent.name for path in evals_dir().parent.rglob("*") if path.is_file()}
+    assert left == {"evals"}
+    assert not any(folder.exists() for folder in (sessions_dir(), profiles_dir(), prefixes_dir()))
+
+
+async def test_tasks_start_from_no_counts_of_others(tasks, smollm2, tmp_path):
+    make_task(tasks, "short", test="exit 1")
+    config = Config(
+        model=str(smollm2), n_ctx=2048, max_turns=1, max_tokens=64, calibrate=False,
+        keep_counts=True,
+    )  # fmt: skip
+    await evaluation.run_task(read_task(tasks / "short"), config)
+    assert not profiles_dir().exists()
+
+
+def test_the_rows_are_read_by_their_owner_alone(tasks):
+    run(arguments(tasks, "--only", "two", "--set", "max_turns=1"))
+    (kept,) = evals_dir().iterdir()
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (evals_dir(), kept)] == [0o700, 0o600]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("team.toml", "max_turns = 5", "max_turns = 4"),
+        ("team.toml", "hand_over_after = 3", "hand_over_after = 4"),
+        ("guide.md", "", "Answer in one sentence.\n"),
+        ("planner_look.gbnf", "", "# another\n"),
+    ],
+)
+def test_another_team_has_results_of_its_own(tasks, own_home, name, old, new):
+    config = Config(model=f"scripted:{SCRIPTS / 'fixed.json'}")
+    before = evaluation.results_of(tasks, config).path
+    shipped = find("agents", name).read_text(encoding="utf-8")
+    assert old in shipped
+    own = own_home / "agents"
+    own.mkdir()
+    (own / name).write_text(shipped.replace(old, new) if old else shipped + new)
+    assert evaluation.results_of(tasks, config).path != before
 
 
 def test_a_task_that_is_not_fixed_counts_as_run(tasks, capsys):
