@@ -70,23 +70,7 @@ def is_call(line: str) -> bool:
     return match is not None and line.strip()[0] in "<[" and not line.strip().startswith("[{")
 
 
-def _first(lines: Sequence[str]) -> int | None:
-    """The line of the first call, if no other kind of edit comes before it."""
-    n_fences = sum(fence_at(line) is not None for line in lines)
-    for index, line in enumerate(lines):
-        fence = fence_at(line)
-        if fence is not None:
-            inside = next((i for i in range(index + 1, len(lines)) if lines[i].strip()), None)
-            wraps = n_fences <= 2 and fence.info.lower() in _TAGS and inside is not None
-            return inside if wraps and inside is not None and _opens(lines, inside) else None
-        if _OTHER.match(line):
-            return None
-        if _opens(lines, index):
-            return index
-    return None
-
-
-def _opens(lines: Sequence[str], at: int) -> bool:
+def opens(lines: Sequence[str], at: int) -> bool:
     """Whether a call opens at this line; bare JSON must name a tool and its arguments."""
     line = lines[at].strip()
     if not line:
@@ -99,6 +83,32 @@ def _opens(lines: Sequence[str], at: int) -> bool:
         given = re.search(r'"(?:arguments|parameters|args|input)"\s*:\s*[{"]', head)
         return named is not None and given is not None
     return False
+
+
+def span_of_call(text: str) -> tuple[int, int]:
+    """Offsets at which the first call of a text begins and ends; both 0 if it has none.
+
+    Raises:
+        EditError: the call is cut off or cannot be read.
+    """
+    found = _next(text, 0)
+    return (found[1], found[2]) if found else (0, 0)
+
+
+def _first(lines: Sequence[str]) -> int | None:
+    """The line of the first call, if no other kind of edit comes before it."""
+    n_fences = sum(fence_at(line) is not None for line in lines)
+    for index, line in enumerate(lines):
+        fence = fence_at(line)
+        if fence is not None:
+            inside = next((i for i in range(index + 1, len(lines)) if lines[i].strip()), None)
+            wraps = n_fences <= 2 and fence.info.lower() in _TAGS and inside is not None
+            return inside if wraps and inside is not None and opens(lines, inside) else None
+        if _OTHER.match(line):
+            return None
+        if opens(lines, index):
+            return index
+    return None
 
 
 def _read_all(text: str) -> tuple[Call, ...]:

@@ -20,6 +20,11 @@ XML = f"<function=write_file>\n<parameter=path>\na.py\n</parameter>\n<parameter=
 XML += "</parameter>\n</function>\n"
 BLOCK = "<<<<<<< SEARCH\n    x = 1\n=======\n    x = 2\n>>>>>>> REPLACE\n"
 CONTENT = json.dumps(TEXT)[1:-1]
+GEMMA = "<start_function_call>call:write_file{path:<escape>a.py<escape>,content:<escape>"
+GEMMA += f"{TEXT}<escape>}}<end_function_call>"
+QWEN = f"<tool_call>\n{CALL}\n</tool_call>"
+MISTRAL = f"[TOOL_CALLS]write_file[ARGS]{json.dumps(WRITE)}"
+DIALECTS = {"qwen": QWEN, "xml": XML, "mistral": MISTRAL, "gemma": GEMMA, "bare": CALL}
 
 
 @dataclass(frozen=True)
@@ -81,11 +86,7 @@ CASES = [
     Case("T10", CALL[:-1] + ', "id": null, "type": null}'),
     Case("T10 null name", CALL.replace('"write_file"', "null"), "holds no|no file|no JSON|no edit"),
     Case("T16", f"plan\n</think>{CALL}</tool_call>"),
-    Case(
-        "T01 gemma",
-        f"<start_function_call>call:write_file{{path:<escape>a.py<escape>,"
-        f"content:<escape>{TEXT}<escape>}}<end_function_call>",
-    ),
+    Case("T01 gemma", GEMMA),
     Case("P13", block("a.py", f"```python\n{BLOCK}```\n"), forms=BLOCKS),
     Case("P13 path inside", f"```python\na.py\n{BLOCK}```\n", forms=BLOCKS),
     Case(
@@ -160,6 +161,63 @@ def test_the_reply_lands_exactly_or_is_refused(case, name):
     assert (change.path, change.after) == (case.path, case.after)
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<think>\n{}\n</think>\nDone.",
+        "<think>a</think> <think>\n{}\n</think>\nDone.",
+        "<think>a</think>\nI see. <think>\n{}\n</think>\nDone.",
+        "I see. <think>\n{}\n</think>\nFrom here:\n```\n",
+        "<think>\n{}\n",
+        "I see. <think>\n{}\n",
+    ],
+)
+def test_t07_a_call_in_the_reasoning_is_never_taken(reply, name, dialect):
+    with pytest.raises(EditError):
+        form(name).parse(reply.replace("{}", DIALECTS[dialect]), ("a.py",))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<think>\nFirst I try:\n```\ndraft\n```\n</think>\n{}",
+        "<think>{}</think>{}",
+        "<think>\n{}\n</think> <think>no: 2</think>\n{}",
+        "I see. <think>```\ndraft\n```</think>\n{}",
+        "{}\n<think>\nThat was:\n{}\n</think>\n",
+        "{}<think>\nThat was:\n{}\n</think>\n",
+    ],
+)
+def test_t08_a_call_beside_reasoning_is_taken(reply, name, dialect):
+    said = reply.replace("{}", DIALECTS[dialect])
+    assert land(form(name).parse(said, ("a.py",)), {"a.py": APP}.get).changes[0].after == APP2
+
+
+@pytest.mark.parametrize("dialect", ["xml", "gemma", "qwen raw", "mistral raw", "bare raw"])
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "lines",
+    ["    x = 2\n<think>\nkept\n</think>\n", "    x = 2\n</think>\n", "</tool_call>\n<think>\n"],
+)
+def test_t08_marks_of_reasoning_in_the_text_of_a_call_are_lines_of_the_file(name, dialect, lines):
+    kind, *raw = dialect.split()
+    said = DIALECTS[kind].replace(CONTENT, TEXT) if raw else DIALECTS[kind]
+    reply = said.replace("    x = 2\n", lines)
+    (edit,) = form(name).parse(reply, ("a.py",))
+    assert edit.whole == TEXT.replace("    x = 2\n", lines)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_t08_reasoning_behind_a_call_that_cannot_be_read_is_refused(name):
+    broken = CALL.replace(CONTENT, 'say "no"\n')
+    with pytest.raises(EditError, match="cannot be read"):
+        form(name).parse(f"{broken}\n<think>\na.py\n```\nx\n```\n</think>\n", ("a.py",))
+
+
 @pytest.mark.parametrize("reason", ["length", "context", "loop", "cancelled", "error"])
 def test_p14_a_reply_that_did_not_end_by_itself_is_never_used(reason):
     with pytest.raises(EditError, match="after 12 tokens"):
@@ -179,3 +237,10 @@ def test_t08_the_end_of_reasoning_within_a_bare_diff_is_a_line_of_the_file():
         form("udiff").parse(reply), {"a.py": b"def main(args):\n    x = 1\n    return x\n("}.get
     )
     assert landing.changes[0].after == b"</think>\n    return x\n("
+
+
+def test_t08_reasoning_within_a_diff_without_hunk_headers_is_a_line_of_the_file():
+    reply = "--- a/a.py\n+++ b/a.py\n-    x = 1\n <think>\n+    x = 2\n </think>\n"
+    before = b"    x = 1\n<think>\n</think>\n"
+    (change,) = land(form("udiff").parse(reply), {"a.py": before}.get).changes
+    assert change.after == b"<think>\n    x = 2\n</think>\n"

@@ -156,11 +156,35 @@ def test_a_reply_without_a_flaw_lands_in_every_form(edit, dialect, prose):
     ]
     if dialect == "bare":  # without a wrapper nothing may stand behind a call
         answers = answers[:4]
-    if dialect == "gemma" and "<think>" in prose:  # a call behind reasoning may be refused there
-        answers = answers[:4]
     for one in answers:
         assert isinstance(one, Landing) or set(edit.old) == {""}, one
         hold(edit, one)
+
+
+@many
+@given(
+    plain,
+    st.sampled_from(DIALECTS),
+    st.sampled_from(
+        [
+            "<think>\n{}\n</think>\nDone.",
+            "I see. <think>{}</think>\nDone.\n",
+            "<think>a</think><think>\n{}</think>",
+            "{}\n</think>\nDone.",
+        ]
+    ),
+)
+def test_what_stands_in_the_reasoning_never_lands(edit, dialect, prose):
+    bodies = [
+        *(as_calls(edit, dialect, how, 20) for how in (set(), {"whole"})),
+        as_whole(edit, set()),
+        as_udiff(edit, set(), 20),
+        as_blocks(edit, set(), 20),
+        as_json(edit, set()),
+    ]
+    for name in NAMES:
+        for body in bodies:
+            assert isinstance(answer(name, prose.replace("{}", body), edit), EditError), body
 
 
 @many
