@@ -1,5 +1,6 @@
 """The coder's part of a turn: shows it what it needs, reads its reply, lands the edit in memory."""
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -116,9 +117,11 @@ class Coding:
         self, number: int, turn: int, step: Step, run: RunResult, tests: Mapping[str, str]
     ) -> None:
         """One reply of the coder, staged in the workspace."""
+        named = (*step.files, *step.new)
+        step = await asyncio.to_thread(self._as_it_is, step, turn)
         context = self._context(number, step, run, tests)
         if not context.files and not context.new:
-            raise EditError(f"{', '.join(step.files)} cannot be read any more", "was it deleted?")
+            raise EditError(f"{', '.join(named)} cannot be read or made", "was it deleted?")
         prompt = await self._fit(context, number, turn)
         for file in (*context.files, *context.reading):
             await self.services.index(file.path, file.text)
@@ -130,7 +133,7 @@ class Coding:
             max_tokens=prompt.max_tokens,
         )
         refuse_cut(finished.stop_reason, finished.n_tokens)
-        allowed = (*step.files, *step.new)
+        allowed = (*(file.path for file in context.files), *context.new)
         edits = self._parse(finished.text, prompt.form, allowed)
         kept, dropped = keep_allowed(
             edits, allowed, str(self.services.repo), tests_allowed=self.tests_allowed
@@ -141,6 +144,19 @@ class Coding:
             raise EditError(f"nothing to change is left: {'; '.join(dropped)}")
         if not self.workspace.stage(kept):
             raise EditError("the reply changes nothing", "change the lines that are wrong")
+
+    def _as_it_is(self, step: Step, turn: int) -> Step:
+        """The step with the files that it made before among those to change.
+
+        A file that is there and not of this task was not shown, and is not made anew.
+        """
+        mine = tuple(path for path in step.new if self.workspace.is_mine(path))
+        others = [path for path in step.new if path not in mine]
+        new = tuple(path for path in others if self.workspace.may_be_made(path))
+        for path in others:
+            if path not in new:
+                self._warn(turn, f"{path} cannot be made", "it is there already, or ignored")
+        return Step((*step.files, *mine), step.change, new)
 
     def _parse(self, reply: str, form: Form, allowed: tuple[str, ...]) -> Sequence[FileEdit]:
         """Read a reply in the form asked for, or in another form in use if it is only that."""

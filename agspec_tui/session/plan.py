@@ -1,7 +1,7 @@
 """The planner's reply as a plan: read strictly, mapped to real files, or replaced by a fallback."""
 
 import difflib
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import PurePosixPath
 
 import msgspec
@@ -32,18 +32,27 @@ class _PlanReply(msgspec.Struct, frozen=True):
 
 
 def read_plan(
-    reply: str, candidates: Sequence[Candidate], limits: Limits, *, tests_allowed: bool
+    reply: str,
+    candidates: Sequence[Candidate],
+    limits: Limits,
+    *,
+    seen: Collection[str],
+    may_be_made: Callable[[str], bool],
+    tests_allowed: bool,
 ) -> Plan:
     """Turn the planner's reply into a plan over files that exist.
 
     A path that does not exist becomes the nearest one that does, or is dropped; tests are dropped
-    unless the issue asks for them. Steps that share a file become one. If nothing is left, the
-    likeliest files by the failing run and the issue make the plan.
+    unless the issue asks for them. A file to be made that is there already is one to change, if
+    agents may see it; what they may not see is never made anew. Steps that share a file become
+    one. If nothing is left, the likeliest files by the failing run and the issue make the plan.
 
     Args:
         reply: the planner's reply, as generated.
         candidates: source files, the likeliest first.
         limits: bounds of the plan.
+        seen: every path that agents may see.
+        may_be_made: whether a file can be made at a path.
         tests_allowed: whether tests may change.
     """
     try:
@@ -53,12 +62,14 @@ def read_plan(
     known = [candidate.path for candidate in candidates]
     steps: list[Step] = []
     for said in parsed.steps:
-        mapped = (nearest_path(path, known) for path in said.files)
-        files = tuple(dict.fromkeys(path for path in mapped if path))
+        mapped = [nearest_path(path, known) for path in said.files]
+        wanted = [path for path in map(_tidy, said.new) if tests_allowed or not is_test(path)]
+        there = [path for path in wanted if path in seen]
+        files = tuple(dict.fromkeys(path for path in (*mapped, *there) if path))
         new = tuple(
             path
-            for path in dict.fromkeys(_tidy(path) for path in said.new)
-            if _may_be_made(path, known) and (tests_allowed or not is_test(path))
+            for path in dict.fromkeys(wanted)
+            if path not in files and _is_name(path) and may_be_made(path)
         )
         if files or new:
             steps.append(Step(files, said.change.strip(), new))
@@ -68,12 +79,15 @@ def read_plan(
     return Plan(tuple(steps))
 
 
-def edited_plan(steps: Sequence[PlanStep], known: Collection[str]) -> Plan:
+def edited_plan(
+    steps: Sequence[PlanStep], seen: Collection[str], may_be_made: Callable[[str], bool]
+) -> Plan:
     """A plan that the person has written: paths that do not exist are files to be made.
 
     Args:
         steps: its steps.
-        known: paths that exist.
+        seen: every path that agents may see.
+        may_be_made: whether a file can be made at a path.
 
     Raises:
         UsageError: it has no step, or a step names no file or one that may not be made.
@@ -82,15 +96,15 @@ def edited_plan(steps: Sequence[PlanStep], known: Collection[str]) -> Plan:
     for number, step in enumerate(steps, 1):
         paths = tuple(dict.fromkeys(_tidy(path) for path in step.files))
         for path in paths:
-            if path not in known and not _may_be_made(path, list(known)):
+            if path not in seen and not (_is_name(path) and may_be_made(path)):
                 raise UsageError(
                     f"step {number} of the plan: {path or 'a file without a name'} cannot be made",
                     "name a file of the repository, or a new one inside it",
                 )
         if not paths:
             raise UsageError(f"step {number} of the plan names no file", "name one, or drop it")
-        files = tuple(path for path in paths if path in known)
-        new = tuple(path for path in paths if path not in known)
+        files = tuple(path for path in paths if path in seen)
+        new = tuple(path for path in paths if path not in seen)
         made.append(Step(files, step.change.strip(), new))
     if not made:
         raise UsageError("the plan has no step", "write one, or reject it")
@@ -138,10 +152,10 @@ def _tidy(path: str) -> str:
     return path.strip().replace("\\", "/").removeprefix("./").strip("/")
 
 
-def _may_be_made(path: str, known: Sequence[str]) -> bool:
-    """Whether a new path is inside the repository, has a stem and does not exist."""
+def _is_name(path: str) -> bool:
+    """Whether a new path looks like a file of the repository that an agent may make."""
     parts = PurePosixPath(path).parts
-    if not parts or ".." in parts or path in known or path.startswith("~"):
+    if not parts or ".." in parts or path.startswith("~"):
         return False
     return bool(PurePosixPath(path).suffix) and not parts[0].startswith(".git")
 

@@ -15,6 +15,7 @@ from agspec_tui.session.looking import Look, read_look, show
 from agspec_tui.session.outline import Candidate, n_listed, rank
 from agspec_tui.session.plan import edited_plan, read_plan
 from agspec_tui.session.prompts import planner_blocks
+from agspec_tui.session.repo import may_be_made
 from agspec_tui.session.services import Services
 from agspec_tui.session.workspace import scan
 
@@ -49,7 +50,15 @@ class Planning:
             )
         limits = self.services.team.planner.settings.limits
         reply = await self._reply(turn, candidates, base)
-        plan = read_plan(reply, candidates, limits, tests_allowed=tests_allowed)
+        plan = await asyncio.to_thread(
+            read_plan,
+            reply,
+            candidates,
+            limits,
+            seen=self.texts,
+            may_be_made=self._may_be_made,
+            tests_allowed=tests_allowed,
+        )
         if plan.fallback:
             self._warn(
                 turn, plan.fallback, f"the likeliest files are taken: {', '.join(plan.files)}"
@@ -75,12 +84,15 @@ class Planning:
                 return plan
             steps = wanted
             try:
-                plan = edited_plan(steps, self.texts)
+                plan = await asyncio.to_thread(edited_plan, steps, self.texts, self._may_be_made)
             except UsageError as error:
                 self._warn(turn, error.message, error.hint)
                 continue
             self.services.publish(PlanProposed(turn=turn, role="user", steps=shown_steps(plan)))
             return plan
+
+    def _may_be_made(self, path: str) -> bool:
+        return may_be_made(self.services.repo, path)
 
     async def _reply(self, turn: int, candidates: Sequence[Candidate], base: RunResult) -> str:
         """The planner's plan as generated, after what it wanted to look at."""

@@ -302,6 +302,16 @@ def refuse_ignored(repo: Path, paths: Iterable[str]) -> None:
         )
 
 
+def may_be_made(repo: Path, path: str) -> bool:
+    """Whether an agent may make a file: nothing has its name, and no rule keeps it away."""
+    try:
+        real = locate(repo, path)
+        refuse_ignored(repo, (path,))
+    except ToolError:
+        return False
+    return not os.path.lexists(repo / path) and not os.path.lexists(real)
+
+
 def read_text_file(repo: Path, path: str) -> str:
     """Text of a file as a prompt shows it: `\\n` line ends, no byte order mark.
 

@@ -13,7 +13,7 @@ from agspec_tui.session.content import decoded
 from agspec_tui.session.files import snapshot_read
 from agspec_tui.session.handover import EditSet
 from agspec_tui.session.outline import is_test
-from agspec_tui.session.repo import list_files
+from agspec_tui.session.repo import list_files, may_be_made, refuse_ignored
 from agspec_tui.session.undo import UndoLog
 
 _MAX_FILES = 4000
@@ -70,6 +70,15 @@ class Workspace:
     def text(self, path: str) -> str | None:
         """Text as a prompt shows it; None if there is no such file or it is not UTF-8."""
         return decoded(self.read(path))
+
+    def is_mine(self, path: str) -> bool:
+        """Whether a file is there that this task has made or changed, on disk or staged."""
+        known = path in self._staged or path in self._originals
+        return known and self.text(path) is not None
+
+    def may_be_made(self, path: str) -> bool:
+        """Whether a file can be made at a path; asks git."""
+        return may_be_made(self._repo, path)
 
     def stage(self, edits: Sequence[FileEdit]) -> tuple[str, ...]:
         """Land edits in memory, on top of those staged before.
@@ -136,6 +145,7 @@ class Workspace:
 
     def _read_for_edit(self, path: str) -> bytes | None:
         try:
+            refuse_ignored(self._repo, (path,))
             return self.read(path)
         except ToolError as error:
             raise EditError(error.message, error.hint) from error

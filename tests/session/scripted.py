@@ -83,8 +83,9 @@ def snapshot(root):
     }
 
 
-def plan(*files, change="Add the numbers."):
-    return json.dumps({"steps": [{"files": list(files), "change": change}]})
+def plan(*files, change="Add the numbers.", new=()):
+    step = {"files": list(files), "change": change} | ({"new": list(new)} if new else {})
+    return json.dumps({"steps": [step]})
 
 
 def whole(path, text):

@@ -1,20 +1,34 @@
 import msgspec
 import pytest
 
+from agspec_tui.errors import UsageError
+from agspec_tui.events import PlanStep
 from agspec_tui.session.handover import Step
 from agspec_tui.session.outline import Candidate
-from agspec_tui.session.plan import fallback_plan, nearest_path, read_plan
+from agspec_tui.session.plan import edited_plan, fallback_plan, nearest_path, read_plan
 from agspec_tui.session.roles import Limits
 
+UNSEEN = ["ignored.py", "huge.py"]
 KNOWN = ["src/app.py", "src/money.py", "src/util/money.py", "README.md"]
+SEEN = [*KNOWN, "package.json", "tests/test_app.py"]
 CANDIDATES = [Candidate("src/app.py", ("run",), 5), Candidate("src/money.py", (), 2)]
 
 
 def plan(*steps, **options):
     reply = msgspec.json.encode({"steps": list(steps)}).decode()
-    settings = {"limits": Limits(), "tests_allowed": False, **options}
     candidates = [Candidate(path, (), 0) for path in KNOWN]
-    return read_plan(reply, candidates, **settings)
+    return read(reply, candidates, **options)
+
+
+def read(reply, candidates, limits=None, *, tests_allowed=False):
+    return read_plan(
+        reply,
+        candidates,
+        limits or Limits(),
+        seen=SEEN,
+        may_be_made=lambda path: path not in UNSEEN,
+        tests_allowed=tests_allowed,
+    )
 
 
 def step(*files, change="c", **more):
@@ -59,7 +73,8 @@ def test_unknown_paths_are_dropped_and_the_rest_stays():
 
 
 @pytest.mark.parametrize(
-    "path", ["../out.py", "~/x.py", ".git/config.ini", "py", "src/app.py", "tests/test_new.py"]
+    "path",
+    ["../out.py", "~/x.py", ".git/config.ini", "py", "tests/test_new.py", *UNSEEN],
 )
 def test_a_new_path_must_be_inside_have_a_suffix_and_be_no_test(path):
     assert plan(step("src/money.py", new=[path])).steps[0].new == ()
@@ -71,6 +86,21 @@ def test_a_new_file_is_kept_and_a_new_test_only_if_the_issue_asks():
     assert made.steps[0].new == ("tests/test_new.py",)
 
 
+@pytest.mark.parametrize(
+    ("path", "tests_allowed"),
+    [("src/app.py", False), ("package.json", False), ("tests/test_app.py", True)],
+)
+def test_a_new_path_that_is_there_already_is_one_to_change(path, tests_allowed):
+    made = plan(step(new=[path]), tests_allowed=tests_allowed)
+    assert made.steps[0] == Step((path,), "c")
+
+
+@pytest.mark.parametrize("path", [*UNSEEN, "../x.py"])
+def test_a_plan_that_the_person_writes_makes_no_file_that_is_there_unseen(path):
+    with pytest.raises(UsageError, match="cannot be made"):
+        edited_plan([PlanStep((path,), "c")], SEEN, lambda path: path not in UNSEEN)
+
+
 def test_a_plan_is_cut_to_its_limits():
     steps = [step(path, change=path) for path in KNOWN]
     assert len(plan(*steps, limits=Limits(n_steps=2, n_files=4)).steps) == 2
@@ -79,7 +109,7 @@ def test_a_plan_is_cut_to_its_limits():
 
 @pytest.mark.parametrize("reply", ["", "no json", '{"steps": []}', '{"steps": [{"files": ["x'])
 def test_an_unusable_reply_falls_back_to_the_likeliest_file(reply):
-    made = read_plan(reply, CANDIDATES, Limits(), tests_allowed=False)
+    made = read(reply, CANDIDATES)
     assert made.files == ("src/app.py",)
     assert made.fallback
 

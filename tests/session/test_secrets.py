@@ -3,7 +3,7 @@ import subprocess
 import pytest
 
 from agspec_tui.errors import ToolError
-from agspec_tui.events import SessionStarted, TaskFinished, Warned
+from agspec_tui.events import EditProposed, SessionStarted, TaskFinished, Warned
 from agspec_tui.session.repo import is_secret, list_files, read_text_file, refuse_ignored
 from agspec_tui.session.sandbox import sandbox_kind
 from agspec_tui.session.session import Session
@@ -135,6 +135,28 @@ async def test_no_secret_reaches_a_prompt_or_an_event(repo, tmp_path):
     events, record = await record_session(repo, tmp_path, replies, f"{leak}; {TESTS}")
     assert of(events, TaskFinished)[0].status == "fixed"
     assert "result = result - number" in record  # the prompts are in it
+    assert SECRET not in record
+    for event in events:
+        assert SECRET not in repr(event)
+
+
+UNSEEN = ("ignored.py", "linked.py", "prod.env", "folder/file.py", "large.py")
+
+
+@pytest.mark.parametrize("new", UNSEEN)
+async def test_a_file_that_is_there_unseen_is_not_made_anew(repo, tmp_path, own_home, new):
+    (own_home / "agents").mkdir(parents=True)
+    (own_home / "agents" / "team.toml").write_text(
+        'schema = 1\norder = ["planner", "coder", "reviewer", "executor"]\n'
+    )
+    (repo / "prod.env").write_text(f"TOKEN={SECRET}\n")
+    (repo / "large.py").write_text(f"KEY = '{SECRET}'\n" + "x = 1\n" * 50_000)
+    before = {path: (repo / path).read_bytes() for path in UNSEEN}
+    replies = [plan(new=[new]), *[whole(new, "KEY = 1\n"), "OK", "FAIL: no"] * 3]
+    events, record = await record_session(repo, tmp_path, replies, TESTS, max_turns=3)
+    assert of(events, TaskFinished)[0].status == "not_fixed"
+    assert not [event for event in of(events, EditProposed) if new in event.files]
+    assert {path: (repo / path).read_bytes() for path in UNSEEN} == before
     assert SECRET not in record
     for event in events:
         assert SECRET not in repr(event)
