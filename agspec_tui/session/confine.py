@@ -22,6 +22,8 @@ from typing import NoReturn
 
 SETUP_FAILED = 125
 """Exit code where the sandbox could not be set up; nothing was run then."""
+SETUP_MESSAGE = "the sandbox could not be set up"
+"""What the output begins with then."""
 _NOT_FOUND = 127
 _NOT_EXECUTABLE = 126
 
@@ -124,11 +126,11 @@ def _arrange(settings: dict[str, list[str]], *, own_pids: bool) -> list[str]:
         writable.append("/dev/pts")
     if own_pids:
         _mount("proc", "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
-    # A mount cannot be renamed away, so `pinned` folders stay where they are.
-    for path in (*settings["write"], *settings["pinned"], *settings["read_only"]):
+    # A mount cannot be renamed away, so what is read-only stays where it is.
+    for path in (*settings["write"], *settings["read_only"]):
         _mount(path, path, "", _MS_BIND | _MS_REC)
     _set_read_only("/", on=True, below=True)
-    for path in (*writable, *settings["pinned"]):
+    for path in writable:
         _set_read_only(path, on=False)
     return writable
 
@@ -232,14 +234,14 @@ def _run(settings: dict[str, list[str]], command: list[str], *, own_pids: bool) 
 
 
 def _say(error: OSError) -> None:
-    print(f"the sandbox could not be set up: {error.strerror}", file=sys.stderr, flush=True)
+    print(f"{SETUP_MESSAGE}: {error.strerror}", file=sys.stderr, flush=True)
 
 
 def main(arguments: list[str]) -> NoReturn:
     """Run the command; does not return.
 
     Args:
-        arguments: the settings as JSON (`write`, `hide`, `pinned` and `read_only` are lists of
+        arguments: the settings as JSON (`write`, `hide` and `read_only` are lists of
             paths, `own_pids` is true or false), `--`, and the command.
     """
     settings, command = json.loads(arguments[0]), arguments[2:]

@@ -48,7 +48,8 @@ SKIPPED_FOLDERS = INSTALLED_FOLDERS | {
 """Folders that hold no source; left out where no version control says what is ignored."""
 
 _CONTROL_FOLDERS = frozenset({".git", ".hg", ".svn"})
-_SECRET_FOLDERS = frozenset({".aws", ".azure", ".docker", ".gnupg", ".kube", ".ssh"})
+SECRET_FOLDERS = frozenset({".aws", ".azure", ".docker", ".gnupg", ".kube", ".ssh"})
+"""Folders in which every file counts as a secret."""
 _SECRET_NAMES = (
     ".env*",
     "*.env",
@@ -124,7 +125,7 @@ def is_secret(path: str) -> bool:
     if name.startswith("id_") and "." not in name.removesuffix(".pub"):
         return True  # the names of private keys: id_rsa, id_ed25519_sk, id_deploy
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in _SECRET_NAMES) or any(
-        folder in _SECRET_FOLDERS for folder in folders
+        folder in SECRET_FOLDERS for folder in folders
     )
 
 

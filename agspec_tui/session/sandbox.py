@@ -4,6 +4,7 @@ Bubblewrap where it is installed and works, else namespaces with Landlock (`conf
 nothing, and then the user is asked. Which of them it is is found out by running a command.
 """
 
+import contextlib
 import functools
 import inspect
 import json
@@ -20,28 +21,25 @@ from typing import Literal
 import platformdirs
 
 from agspec_tui.session import confine
+from agspec_tui.session.repo import SECRET_FOLDERS, is_secret
 
 SandboxKind = Literal["bubblewrap", "namespaces", "none"]
 """What confines commands here."""
 
 _LIMIT_S = 20.0
 _PRIVATE = (
-    ".aws",
-    ".azure",
+    *sorted(SECRET_FOLDERS),
+    ".cache/huggingface/token",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
     ".config/gcloud",
     ".config/gh",
-    ".docker",
-    ".git-credentials",
-    ".gnupg",
-    ".kube",
+    ".config/git/credentials",
     ".mozilla",
-    ".netrc",
     ".password-store",
-    ".pgpass",
-    ".pypirc",
-    ".ssh",
 )
-"""Files and folders below the user's home folder that commands see empty."""
+"""Files and folders below the user's home folder that commands see empty, beside the files right
+in it whose names say that they hold secrets."""
 _SOCKETS = (
     "/run/containerd",
     "/run/dbus",
@@ -111,13 +109,12 @@ class Sandbox:
             return command
         writable = places.writable()
         hidden = _hidden(writable)
-        pinned, read_only = ([], []) if places.keeps_root else _guarded(places.root)
+        read_only = [] if places.keeps_root else _guarded(places.root)
         if self.kind == "bubblewrap":
-            return (*_bubblewrap(writable, hidden, pinned, read_only), "--", *command)
+            return (*_bubblewrap(writable, hidden, read_only), "--", *command)
         settings = {
             "write": writable,
             "hide": hidden,
-            "pinned": pinned,
             "read_only": read_only,
             "own_pids": self.own_pids,
         }
@@ -185,27 +182,29 @@ def _hidden(writable: Iterable[str]) -> list[str]:
     """Existing paths that commands must not see, but for those a writable folder lies in."""
     home = Path.home()
     agent = os.environ.get("SSH_AUTH_SOCK", "")
-    wanted = [*(str(home / name) for name in _PRIVATE), *_SOCKETS, *([agent] if agent else [])]
+    private = [str(home / name) for name in _PRIVATE] + _secret_files(home)
+    wanted = [*private, *_SOCKETS, *([agent] if agent else [])]
     found = dict.fromkeys(os.path.realpath(path) for path in wanted if Path(path).exists())
     needed = [*writable, os.path.realpath(sys.executable)]
     return [path for path in found if not any(f"{one}/".startswith(f"{path}/") for one in needed)]
 
 
-def _guarded(root: Path) -> tuple[list[str], list[str]]:
-    """What of version control must stay: it would make git run programs outside the sandbox."""
+def _secret_files(folder: Path) -> list[str]:
+    """Files right in a folder whose names say that they hold secrets."""
+    with contextlib.suppress(OSError), os.scandir(folder) as found:
+        return [one.path for one in found if is_secret(one.name) and one.is_file()]
+    return []
+
+
+def _guarded(root: Path) -> list[str]:
+    """The version control: settings or hooks planted there would run outside the sandbox."""
     git = root / ".git"
-    if not git.is_dir() or git.is_symlink():
-        return [], []
-    names = [git / "hooks", git / "config"]
-    if not all(name.exists() and not name.is_symlink() for name in names):
-        return [], [str(git)]  # what is missing could be made
-    return [str(git)], [str(name) for name in names]
+    return [str(git)] if git.exists() and not git.is_symlink() else []
 
 
 def _bubblewrap(
     writable: Iterable[str],
     hidden: Iterable[str],
-    pinned: Iterable[str],
     read_only: Iterable[str],
 ) -> list[str]:
     found = ["bwrap", "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net"]
@@ -214,7 +213,7 @@ def _bubblewrap(
     for path in hidden:
         is_folder = Path(path).is_dir()
         found += ["--tmpfs", path] if is_folder else ["--ro-bind", "/dev/null", path]
-    for path in (*writable, *pinned):
+    for path in writable:
         found += ["--bind", path, path]
     for path in read_only:
         found += ["--ro-bind", path, path]

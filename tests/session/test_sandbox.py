@@ -18,6 +18,7 @@ from agspec_tui.session.sandbox import (
     sandbox_kind,
     why_not,
 )
+from tests.session.scripted import snapshot
 from tests.session.test_runner import alive
 
 KINDS = {
@@ -181,17 +182,23 @@ async def test_the_exit_code_is_the_commands(sandbox, places, script, code):
 
 async def test_hooks_and_settings_of_git_cannot_be_planted(sandbox, places):
     subprocess.run(("git", "init", "-q", "."), cwd=places.root, check=True)
-    settings = (places.root / ".git" / "config").read_bytes()
-    (places.root / ".git" / "hooks").mkdir(exist_ok=True)
-    hooks = sorted((places.root / ".git" / "hooks").iterdir())
+    before = snapshot(places.root / ".git")
     script = (
         "echo x > .git/hooks/post-commit; mv .git .gone; mv .git/hooks .git/old; "
-        "git config core.fsmonitor ./x; rm -rf .git/hooks; echo x > .git/config; touch .git/ok"
+        "git config core.fsmonitor ./x; rm -rf .git/hooks; echo x > .git/config; "
+        "mkdir evil; echo ../evil > .git/commondir; mkdir -p .git/modules/x; "
+        "rm -rf .git; echo 'gitdir: evil' > .git"
     )
     await confined(sandbox, places, script)
-    assert (places.root / ".git" / "config").read_bytes() == settings
-    assert sorted((places.root / ".git" / "hooks").iterdir()) == hooks
-    assert (places.root / ".git" / "ok").exists()
+    assert snapshot(places.root / ".git") == before
+    assert (places.root / "evil").is_dir()
+
+
+async def test_the_file_of_a_work_tree_stays(sandbox, places):
+    (places.root / ".git").write_text("gitdir: ../other\n")
+    script = "echo 'gitdir: evil' > .git; rm -f .git; mv .git x; mkdir .git; mv evil .git"
+    await confined(sandbox, places, f"echo evil > evil; {script}")
+    assert (places.root / ".git").read_text() == "gitdir: ../other\n"
 
 
 async def test_a_missing_hooks_folder_cannot_be_made(sandbox, places):
@@ -205,10 +212,14 @@ async def test_keys_in_the_home_folder_are_not_seen(sandbox, places, monkeypatch
     home = places.root.parent / "home"
     (home / ".ssh").mkdir(parents=True)
     (home / ".ssh" / "id_rsa").write_text("planted-secret")
-    (home / ".netrc").write_text("planted-secret")
+    (home / ".cargo").mkdir()
+    files = [".netrc", ".npmrc", ".my.cnf", ".vault_pass.txt", ".cargo/credentials.toml"]
+    for name in files:
+        (home / name).write_text("planted-secret")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("SSH_AUTH_SOCK", "/nowhere")
-    script = f"cat {home}/.ssh/id_rsa {home}/.netrc; umount {home}/.ssh; cat {home}/.ssh/*; env"
+    shown = " ".join(f"{home}/{name}" for name in files)
+    script = f"cat {home}/.ssh/id_rsa {shown}; umount {home}/.ssh; cat {home}/.ssh/*; env"
     done = await confined(sandbox, places, script)
     assert "planted-secret" not in done.output
     assert "SSH_AUTH_SOCK" not in done.output
@@ -239,7 +250,7 @@ async def test_a_program_that_is_not_there_says_so(sandbox, places):
 def test_a_sandbox_that_cannot_be_set_up_runs_nothing(tmp_path):
     from agspec_tui.session import confine
 
-    settings = {"write": [str(tmp_path / "missing")], "hide": [], "pinned": [], "read_only": []}
+    settings = {"write": [str(tmp_path / "missing")], "hide": [], "read_only": []}
     for own_pids in (True, False):
         text = json.dumps(settings | {"own_pids": own_pids})
         argv = (sys.executable, "-I", "-S", inspect.getfile(confine), text, "--", "touch", "ran")
