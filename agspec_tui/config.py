@@ -18,11 +18,12 @@ class CommandRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Rules about commands; each is the beginning of one: `make test`, `git log`."""
 
     allow: tuple[str, ...] = ()
-    """Commands that run unasked, beside those that are known to only read."""
+    """Commands that run unasked, beside those that are known to only read; the test command needs
+    none."""
     ask: tuple[str, ...] = ()
-    """Commands that never run unasked."""
+    """Commands that never run unasked, the test command among them."""
     deny: tuple[str, ...] = ()
-    """Commands that never run."""
+    """Commands that never run, the test command among them."""
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

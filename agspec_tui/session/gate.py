@@ -4,15 +4,17 @@ import asyncio
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
+from os.path import lexists
 from pathlib import Path
 
 from agspec_tui.config import CommandRules, Config
 from agspec_tui.errors import ToolError
 from agspec_tui.events import Event, Warned
 from agspec_tui.session.approval import Approvals
+from agspec_tui.session.confine import SETUP_FAILED, SETUP_MESSAGE
 from agspec_tui.session.own_settings import NAME, narrower, read_own_settings
 from agspec_tui.session.permission import Permissions
-from agspec_tui.session.redaction import mask, secret_values
+from agspec_tui.session.redaction import mask, read_secrets
 from agspec_tui.session.runner import CommandResult, run
 from agspec_tui.session.sandbox import AGENT_VARIABLES, Places, Sandbox, find_sandbox
 from agspec_tui.session.testing import TestCommand
@@ -69,6 +71,7 @@ class CommandGate:
         self._publish = publish
         self._permissions = Permissions(root, user, own)
         self._trusted: set[str] = set()
+        self._warned: set[str] = set()
 
     async def run_tests(
         self, test: TestCommand, timeout_s: float, *, turn: int = 0, root: Path | None = None
@@ -76,7 +79,7 @@ class CommandGate:
         """Run the test command, for which a sandbox is permission enough.
 
         Without a sandbox a command that the user gave runs all the same; one that was found in
-        the repository is asked about once.
+        the repository is asked about once. The rules `deny` and `ask` hold for both.
 
         Args:
             test: the command.
@@ -85,17 +88,25 @@ class CommandGate:
             root: a copy of the repository to run it in; None for the repository itself.
 
         Raises:
-            ToolError: it could not be started, or the user said no.
+            ToolError: a rule denies it, it could not be started, or the user said no.
             Interrupted: the user stopped the task.
         """
-        if self.sandbox.kind == "none" and test.kind != "given":
-            await self._confirm(test.display, "it runs without a sandbox", turn, "executor")
+        found = await asyncio.to_thread(self._permissions.ruled, test.display)
+        if found.verdict == "deny":
+            reason = f"`{test.display}` was not run: {found.reason}"
+            raise ToolError(reason, "change the rule, or --test CMD")
+        is_bare = self.sandbox.kind == "none" and test.kind != "given"
+        if is_bare or found.verdict == "ask":
+            reason = found.reason or "it runs without a sandbox"
+            await self._confirm(test.display, reason, turn, "executor")
         return await self._run(test.argv, test.display, timeout_s, root or self._root)
 
     async def run_line(
         self, line: str, timeout_s: float, *, turn: int, role: str, root: Path | None = None
     ) -> CommandResult:
         """Run a command line that a role wants to run.
+
+        No role of the team has commands of its own: what runs in a task is the test command.
 
         Args:
             line: the line, for the shell.
@@ -134,7 +145,10 @@ class CommandGate:
     async def _run(
         self, command: str | tuple[str, ...], shown: str, timeout_s: float, root: Path
     ) -> CommandResult:
-        secrets = await asyncio.to_thread(secret_values, self._root)
+        secrets = await asyncio.to_thread(read_secrets, self._root)
+        if not secrets.is_complete:
+            self._warn_once("not all secret files were read", "values of the rest are not masked")
+        has_git = lexists(root / ".git")
         with tempfile.TemporaryDirectory(prefix="agspec-", ignore_cleanup_errors=True) as temp:
             keeps_root = self._approvals.mode == "plan-only"
             places = Places(root, Path(temp).resolve(), keeps_root=keeps_root)
@@ -146,7 +160,13 @@ class CommandGate:
                 places.environment() if is_confined else None,
                 without=AGENT_VARIABLES if is_confined else (),
                 confined=lambda argv: self.sandbox.wrap(argv, places),
+                masked=lambda text: mask(text, secrets.values),
             )
+        self._refuse_failed_sandbox(done)
+        if not has_git and lexists(root / ".git"):
+            message = f"`{shown}` made {root / '.git'}"
+            hint = "its settings may name programs that git runs: look at it, or remove it"
+            self._publish(Warned(message=message, hint=hint))
         if done.timed_out:
             self._publish(
                 Warned(
@@ -154,4 +174,24 @@ class CommandGate:
                     hint="give a command that ends by itself, or raise test_timeout_s",
                 )
             )
-        return replace(done, command=shown, output=mask(done.output, secrets))
+        return replace(done, command=shown)
+
+    def _refuse_failed_sandbox(self, done: CommandResult) -> None:
+        """Tell a command that did not run from one that failed.
+
+        Raises:
+            ToolError: the sandbox could not be set up.
+        """
+        is_ours = done.exit_code == SETUP_FAILED and done.output.startswith(SETUP_MESSAGE)
+        is_bubblewrap = done.exit_code == 1 and done.output.startswith("bwrap: ")
+        failed = {"namespaces": is_ours, "bubblewrap": is_bubblewrap, "none": False}
+        if failed[self.sandbox.kind]:
+            raise ToolError(
+                f"the command was not run: {done.output.strip().splitlines()[0]}",
+                "the files of the repository may lie where no sandbox can be made",
+            )
+
+    def _warn_once(self, message: str, hint: str) -> None:
+        if message not in self._warned:
+            self._warned.add(message)
+            self._publish(Warned(message=message, hint=hint))

@@ -2,6 +2,7 @@
 
 import re
 from collections import deque
+from collections.abc import Callable
 
 MAX_LINE_CHARS = 2000
 """Longest line of an output that is kept, in characters."""
@@ -124,16 +125,20 @@ class OutputBuffer:
             self._n_tail_held -= dropped
             self._n_dropped += dropped
 
-    def result(self) -> tuple[str, int]:
-        """The cleaned head and tail with a mark between them, and the number of characters cut."""
+    def result(self, masked: Callable[[str], str] = str) -> tuple[str, int]:
+        """The cleaned head and tail with a mark between them, and the number of characters cut.
+
+        Args:
+            masked: takes secrets out of a text; done before the cut, which might halve one.
+        """
         head, tail = "".join(self._head), "".join(self._tail)
         if not self._n_dropped:
-            return cap(clean(head + tail), self._n_head, self._n_tail)
+            return cap(masked(clean(head + tail)), self._n_head, self._n_tail)
         # The tail may begin within a line or an escape; its first whole line is a safe place.
         line_end = tail.find("\n", 0, max(0, len(tail) - self._n_tail))
         start = line_end + 1
-        head, n_head_cut = cut_lines(clean(head))
-        tail, n_tail_cut = cut_lines(clean(tail[start:]))
+        head, n_head_cut = cut_lines(masked(clean(head)))
+        tail, n_tail_cut = cut_lines(masked(clean(tail[start:])))
         n_dropped = self._n_dropped + start
         n_dropped += max(0, len(head) - self._n_head) + max(0, len(tail) - self._n_tail)
         head, tail = head[: self._n_head], tail[max(0, len(tail) - self._n_tail) :]

@@ -17,9 +17,9 @@ _MODES: tuple[ApprovalMode, ...] = get_args(ApprovalMode)
 
 class _Rules(msgspec.Struct, frozen=True):
     ask: tuple[str, ...] = ()
-    """Commands that never run unasked."""
+    """Commands that never run unasked, the test command among them."""
     deny: tuple[str, ...] = ()
-    """Commands that never run."""
+    """Commands that never run, the test command among them."""
 
 
 class _File(msgspec.Struct, frozen=True):

@@ -33,6 +33,14 @@ class Permission:
 _ALLOWED = Permission("allow")
 
 
+def _denied(rule: str) -> Permission:
+    return Permission("deny", f"`{rule}` is denied by a rule")
+
+
+def _to_be_asked(rule: str) -> Permission:
+    return Permission("ask", f"`{rule}` is to be asked about")
+
+
 class Permissions:
     """The rules of one repository: built in, the user's, and the repository's own.
 
@@ -67,13 +75,22 @@ class Permissions:
             return asked[0]
         return _ALLOWED if found else Permission("ask", "there is no command in it")
 
+    def ruled(self, line: str) -> Permission:
+        """What the rules `deny` and `ask` say of a command line, whatever is built in."""
+        commands = [command.words for command in parse(line).commands if command.words]
+        denied = next((rule for words in commands if (rule := _matching(self._deny, words))), "")
+        if denied:
+            return _denied(denied)
+        asked = next((rule for words in commands if (rule := _matching(self._ask, words))), "")
+        return _to_be_asked(asked) if asked else _ALLOWED
+
     def _command(self, command: SimpleCommand) -> Permission:
         words = command.words
         if not words:
             return Permission("ask", "there is no command in it")
         rule = _matching(self._deny, words)
         if rule:
-            return Permission("deny", f"`{rule}` is denied by a rule")
+            return _denied(rule)
         allowed = _matching(self._user.allow, words)
         never = "" if allowed else _never(command)
         if never:
@@ -83,7 +100,7 @@ class Permissions:
             return paths
         rule = _matching(self._ask, words)
         if rule:
-            return Permission("ask", f"`{rule}` is to be asked about")
+            return _to_be_asked(rule)
         if allowed:
             return _ALLOWED
         reason = _unsafe(command)

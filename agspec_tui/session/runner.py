@@ -89,6 +89,7 @@ async def run(
     *,
     without: Collection[str] = (),
     confined: Callable[[tuple[str, ...]], tuple[str, ...]] | None = None,
+    masked: Callable[[str], str] = str,
 ) -> CommandResult:
     """Run a command and wait for its end, for `timeout_s` seconds at most.
 
@@ -103,6 +104,7 @@ async def run(
         without: variables of our own environment that it does not get.
         confined: turns a program and its arguments into those that run it in a sandbox; None to
             run it as it is.
+        masked: takes secrets out of the output, before it is cut.
 
     Raises:
         ToolError: the command could not be started.
@@ -133,7 +135,7 @@ async def run(
         pipe.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=1.0)
-    output, n_cut_chars = pipe.buffer.result()
+    output, n_cut_chars = pipe.buffer.result(masked)
     exit_code = process.returncode if process.returncode is not None else -signal.SIGKILL
     wall_s = time.monotonic() - started
     return CommandResult(_shown(command), exit_code, timed_out, output, n_cut_chars, wall_s)

@@ -1,4 +1,8 @@
 import asyncio
+import contextlib
+import re
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -9,8 +13,9 @@ from agspec_tui.events import ApprovalAnswered, ApprovalRequested, Warned
 from agspec_tui.session.approval import Approvals
 from agspec_tui.session.gate import CommandGate
 from agspec_tui.session.interrupt import InterruptSwitch
-from agspec_tui.session.redaction import MASK, mask, secret_values
-from agspec_tui.session.sandbox import Sandbox, sandbox_kind
+from agspec_tui.session.output import MAX_LINE_CHARS, N_HEAD_CHARS
+from agspec_tui.session.redaction import MASK, mask, read_secrets
+from agspec_tui.session.sandbox import Sandbox, sandbox_kind, why_not
 from agspec_tui.session.testing import TestCommand, given
 from tests.session.scripted import of
 
@@ -20,7 +25,7 @@ BARE = Sandbox("none", reason="none for this test")
 class Asked:
     """A gate whose questions are answered as the test wants."""
 
-    def __init__(self, root, mode="ask", answer=True, *, sandbox=None, user=None):
+    def __init__(self, root, mode="ask", answer=True, *, sandbox=None, user=None, own=None):
         self.events = []
         self.answer = answer
         self.approvals = Approvals(self.publish, InterruptSwitch(), mode=mode)
@@ -30,7 +35,7 @@ class Asked:
             self.approvals,
             self.publish,
             user=rules,
-            own=CommandRules(),
+            own=own or CommandRules(),
             sandbox=sandbox,
         )
 
@@ -119,6 +124,58 @@ async def test_tests_in_a_sandbox_are_not_asked_about(tmp_path):
     assert (tmp_path / "a").read_text() == "2\n"
 
 
+@pytest.mark.parametrize("mode", ["plan-only", "ask", "auto-edit", "full-auto"])
+@pytest.mark.parametrize("kind", ["given", "npm"])
+@pytest.mark.parametrize("owner", ["user", "own"])
+async def test_a_denied_test_command_runs_in_no_mode(tmp_path, mode, kind, owner):
+    asked = Asked(tmp_path, mode, **{owner: CommandRules(deny=("touch",))})
+    test = TestCommand(("sh", "-c", "cd . && touch a"), "cd . && touch a", kind)
+    with pytest.raises(ToolError, match="`touch` is denied by a rule"):
+        await asked.gate.run_tests(test, 20)
+    assert asked.questions == []
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("kind", ["given", "npm"])
+@pytest.mark.parametrize("answer", [True, False])
+async def test_a_test_command_is_asked_about_where_a_rule_says_so(tmp_path, kind, answer):
+    asked = Asked(tmp_path, "auto-edit", answer, own=CommandRules(ask=("cargo test",)))
+    test = TestCommand(("sh", "-c", "echo 1 > a"), "cargo test --all", kind)
+    refused = contextlib.nullcontext() if answer else pytest.raises(ToolError, match="said no")
+    with refused:
+        await asked.gate.run_tests(test, 20)
+    assert (tmp_path / "a").exists() == answer
+    assert len(asked.questions) == 1
+    assert "`cargo test` is to be asked about" in asked.questions[0].summary
+
+
+@pytest.mark.parametrize("own_pids", [True, False])
+async def test_a_sandbox_that_cannot_be_set_up_is_no_failing_test(tmp_path, own_pids):
+    sandbox = Sandbox("namespaces", own_pids=own_pids)
+    if why_not(sandbox):
+        pytest.skip("no namespaces here")
+    # The memory that commands share is their own, so nothing of the machine's is seen in it.
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        asked = Asked(Path(folder), sandbox=sandbox)
+        with pytest.raises(ToolError, match="the command was not run: the sandbox could not be"):
+            await asked.gate.run_tests(given("touch ran"), 20)
+        assert not (Path(folder) / "ran").exists()
+
+
+async def test_a_test_that_ends_like_a_failed_sandbox_still_counts_as_a_test(tmp_path):
+    for script in ("echo mine; exit 125", "echo bwrap; exit 1", "echo 'bwrap: x'; exit 2"):
+        assert (await Asked(tmp_path).gate.run_tests(given(script), 20)).exit_code
+
+
+async def test_version_control_that_a_command_makes_is_warned_of(tmp_path):
+    asked = Asked(tmp_path)
+    for _ in range(2):
+        await asked.gate.run_tests(given("mkdir -p .git; echo x > .git/config"), 20)
+    [warning] = of(asked.events, Warned)
+    assert "made" in warning.message
+    assert ".git" in warning.message
+
+
 async def test_x03_a_server_that_never_ends_gives_its_output_and_advice(tmp_path):
     asked = Asked(tmp_path)
     script = "echo ready on port 3000; while true; do sleep 1; done"
@@ -186,12 +243,71 @@ async def test_values_of_secret_files_and_variables_are_masked(tmp_path, monkeyp
     assert "5432 true development" in done.output
 
 
+PLANTED = "pla/Nted+0123456789"
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        (".npmrc", f"//registry.example.org/:_authToken={PLANTED}"),
+        (".npmrc", f"_auth = {PLANTED}"),
+        (".git-credentials", "https://user:planted_0123456789@example.org"),
+        (".netrc", f"machine h login me password {PLANTED}"),
+        ("_netrc", f"password {PLANTED}"),
+        (".env", f"API_KEY={PLANTED} # prod"),
+        (".env", f'API_KEY="{PLANTED}"  # prod'),
+        (".env", f"export API_KEY='{PLANTED}' # prod"),
+        (".env", f"API_KEY=/{PLANTED}"),
+        (".env", f"API_KEY=//{PLANTED}"),
+        ("secrets.yaml", f"- token: {PLANTED}"),
+        ("secrets.json", f'{{"type":"service","client_secret":"{PLANTED}","n":1}}'),
+        (".pgpass", "host:5432:db:me:planted-0"),
+        ("env/prod.env", f"TOKEN={PLANTED}"),
+        ("vendor/x/.env", f"TOKEN={PLANTED}"),
+        ("build/server.key", "MIIBpLanted" * 5),
+    ],
+)
+async def test_a_secret_is_masked_however_its_file_is_written(tmp_path, file, line):
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).write_text(f"{line}\n")
+    wanted = re.search(r"/*(pla|MIIBpLa)[\w/+-]+", line).group()
+    done = await Asked(tmp_path).gate.run_tests(given(f"cat {file}; echo '{wanted}'"), 20)
+    assert wanted not in done.output
+    assert done.output.count(MASK) == 2
+
+
+async def test_a_value_across_the_cut_of_an_output_is_masked(tmp_path):
+    (tmp_path / ".env").write_text(f"API_KEY={PLANTED}\n")
+    for n_before in (N_HEAD_CHARS - 9, MAX_LINE_CHARS - 9):
+        filler = "('x' * 99 + chr(10))" if n_before > MAX_LINE_CHARS else "'x'"
+        (tmp_path / "a.py").write_text(
+            f"s = open('.env').read()[8:].strip()\n"
+            f"before = ({filler} * {n_before})[:{n_before}]\n"
+            "print(before + s, 'y\\n' * 90_000)\n"
+        )
+        done = await Asked(tmp_path).gate.run_tests(given("python3 a.py"), 20)
+        assert "left out" in done.output
+        assert PLANTED[:6] not in done.output
+
+
+@pytest.mark.parametrize("what", ["files", "bytes"])
+async def test_secrets_beyond_what_is_read_are_warned_of_once(tmp_path, what):
+    for number in range(51 if what == "files" else 1):
+        (tmp_path / f"{number}.env").write_text("A=b\n" * (1 if what == "files" else 40_000))
+    asked = Asked(tmp_path)
+    for _ in range(2):
+        await asked.gate.run_tests(given("true"), 20)
+    [warning] = of(asked.events, Warned)
+    assert warning.message == "not all secret files were read"
+
+
 def test_ordinary_values_are_not_masked(tmp_path):
     (tmp_path / ".env").write_text("A=true\nPATH_TO=/usr/bin\nNAME=x\nMODE=production\nPIN=1234\n")
-    assert secret_values(tmp_path, {"PWD": "/srv/x", "GIT_AUTHOR_NAME": "Somebody"}) == ()
+    found = read_secrets(tmp_path, {"PWD": "/srv/x", "GIT_AUTHOR_NAME": "Somebody"})
+    assert (found.values, found.is_complete) == ((), True)
 
 
 def test_the_longest_value_is_masked_first(tmp_path):
     (tmp_path / ".env").write_text("A_KEY=abcdef\nB_KEY=abcdefghi\n")
-    values = secret_values(tmp_path, {})
+    values = read_secrets(tmp_path, {}).values
     assert mask("abcdefghi abcdef", values) == f"{MASK} {MASK}"
