@@ -25,6 +25,8 @@ class Plan:
     """At least one step."""
     fallback: str = ""
     """Why the plan does not come from the planner; empty if it does."""
+    dropped: tuple[str, ...] = ()
+    """Paths that the planner named beyond the bounds of a plan."""
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 import msgspec
@@ -73,10 +74,12 @@ def read_plan(
         )
         if files or new:
             steps.append(Step(files, said.change.strip(), new))
-    steps = _within(_merged(steps), limits)
-    if not steps:
+    whole = Plan(tuple(_merged(steps)))
+    plan = Plan(tuple(_within(whole.steps, limits)))
+    if not plan.steps:
         return fallback_plan(candidates, "the plan names no file that exists")
-    return Plan(tuple(steps))
+    dropped = tuple(path for path in whole.files if path not in plan.files)
+    return replace(plan, dropped=dropped)
 
 
 def edited_plan(

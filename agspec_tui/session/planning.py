@@ -33,6 +33,8 @@ class Planning:
     """The issue."""
     texts: dict[str, str] = field(default_factory=dict)
     """Text of every file an agent may see, by path, as of the plan."""
+    n_unread: int = 0
+    """Files an agent may see whose text is not there, because there are too many."""
 
     async def plan(self, turn: int, base: RunResult, *, tests_allowed: bool) -> Plan:
         """Let the planner say which files to change; fall back to the likeliest.
@@ -63,13 +65,25 @@ class Planning:
             self._warn(
                 turn, plan.fallback, f"the likeliest files are taken: {', '.join(plan.files)}"
             )
+        if plan.dropped:
+            self._warn(
+                turn,
+                f"the plan is larger than it may be; left out: {', '.join(plan.dropped)}",
+                f"n_steps = {limits.n_steps}, n_files = {limits.n_files} of the planner's limits",
+            )
         steps = shown_steps(plan)
         self.services.publish(PlanProposed(turn=turn, role="planner", steps=steps))
         return await self._reviewed(turn, plan, steps)
 
     async def candidates(self, base: RunResult) -> list[Candidate]:
         """Read the repository, and rank its source files."""
-        self.texts = await asyncio.to_thread(scan, self.services.repo)
+        self.texts, self.n_unread = await asyncio.to_thread(scan, self.services.repo)
+        if self.n_unread:
+            self._warn(
+                0,
+                f"{self.n_unread} files of the repository were not read: it is too large",
+                "open a part of it, or let .gitignore leave files out",
+            )
         return await asyncio.to_thread(self.rank, base)
 
     def rank(self, run: RunResult) -> list[Candidate]:
@@ -120,11 +134,11 @@ class Planning:
             looks.append((look.line(), await self._show(turn, look)))
 
     async def _show(self, turn: int, look: Look) -> str:
-        shown = await asyncio.to_thread(show, look, self.texts)
+        shown = await asyncio.to_thread(show, look, self.texts, self.n_unread)
         self.services.publish(
-            Looked(turn=turn, role="planner", what=look.line(), n_lines=shown.count("\n") + 1)
+            Looked(turn=turn, role="planner", what=look.line(), n_lines=shown.n_lines)
         )
-        return shown
+        return shown.text
 
     async def _prompt(
         self,

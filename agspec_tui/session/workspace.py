@@ -20,15 +20,19 @@ _MAX_FILES = 4000
 _MAX_SCAN_CHARS = 16_000_000
 
 
-def scan(repo: Path) -> dict[str, str]:
+def scan(repo: Path) -> tuple[dict[str, str], int]:
     """Text of every file an agent may see, by path, with `\\n` line ends; blocks on the disk.
 
-    Files that are not UTF-8 are left out. A repository beyond the bounds is read in part, sources
-    and tests in the order of their names.
+    Files that are not UTF-8 are left out. A repository beyond the bounds is read in part, in the
+    order of names.
+
+    Returns:
+        The texts, and the number of files that were not read.
     """
     texts: dict[str, str] = {}
     n_chars = 0
-    for path in list_files(repo)[:_MAX_FILES]:
+    paths = list_files(repo)
+    for n_read, path in enumerate(paths[:_MAX_FILES]):
         try:
             text = decoded(snapshot_read(repo, path))
         except ToolError:
@@ -37,9 +41,9 @@ def scan(repo: Path) -> dict[str, str]:
             continue
         n_chars += len(text)
         if n_chars > _MAX_SCAN_CHARS:
-            break
+            return texts, len(paths) - n_read
         texts[path] = text
-    return texts
+    return texts, max(0, len(paths) - _MAX_FILES)
 
 
 class Workspace:

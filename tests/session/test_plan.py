@@ -101,10 +101,15 @@ def test_a_plan_that_the_person_writes_makes_no_file_that_is_there_unseen(path):
         edited_plan([PlanStep((path,), "c")], SEEN, lambda path: path not in UNSEEN)
 
 
-def test_a_plan_is_cut_to_its_limits():
+def test_a_plan_is_cut_to_its_limits_and_says_what_it_lacks():
     steps = [step(path, change=path) for path in KNOWN]
-    assert len(plan(*steps, limits=Limits(n_steps=2, n_files=4)).steps) == 2
-    assert len(plan(*steps, limits=Limits(n_steps=4, n_files=3)).files) == 3
+    cut = plan(*steps, limits=Limits(n_steps=2, n_files=4))
+    assert (len(cut.steps), cut.dropped) == (2, tuple(KNOWN[2:]))
+    cut = plan(*steps, limits=Limits(n_steps=4, n_files=3))
+    assert (len(cut.files), cut.dropped) == (3, tuple(KNOWN[3:]))
+    cut = plan(step(*KNOWN, new=["new.py"]), limits=Limits(n_files=4))
+    assert (cut.files, cut.dropped) == (tuple(KNOWN), ("new.py",))
+    assert plan(*steps).dropped == ()
 
 
 @pytest.mark.parametrize("reply", ["", "no json", '{"steps": []}', '{"steps": [{"files": ["x'])

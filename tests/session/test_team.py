@@ -83,6 +83,38 @@ async def test_looks_without_end_fall_back_to_the_likeliest_files(repo, tmp_path
     assert any("no plan" in event.message for event in of(events, Warned))
 
 
+async def test_lines_that_a_look_shows_are_counted_in_its_event(repo, tmp_path):
+    looks = ['{"read": "calc.py:1-3"}', '{"grep": "nowhere at all"}']
+    path = script(tmp_path, *looks, plan("calc.py"), whole("calc.py", FIXED), "PASS")
+    events = await solve(repo, path)
+    assert [event.n_lines for event in of(events, Looked)] == [3, 0]
+
+
+async def test_a_repository_that_is_read_in_part_is_told(repo, tmp_path):
+    for number in range(4000):
+        (repo / f"note{number}.txt").write_text("x\n")
+    (repo / "zeta.txt").write_text("the last word\n")
+    path = script(
+        tmp_path, '{"grep": "last word"}', plan("calc.py"), whole("calc.py", FIXED), "PASS"
+    )
+    events = await solve(repo, path)
+    assert events[-1].status == "fixed"
+    n_files = 4001 + sum(1 for one in repo.rglob("*.py"))
+    (told,) = [event for event in of(events, Warned) if "were not read" in event.message]
+    assert told.message.startswith(f"{n_files - 4000} files")
+
+
+async def test_what_a_plan_lacks_is_told(repo, tmp_path):
+    for name in "abcd":
+        (repo / f"{name}.py").write_text(f"{name} = 1\n")
+    path = script(
+        tmp_path, plan("calc.py", "a.py", "b.py", "c.py", "d.py"), whole("calc.py", FIXED), "PASS"
+    )
+    events = await solve(repo, path)
+    (told,) = [event for event in of(events, Warned) if "left out" in event.message]
+    assert "d.py" in told.message
+
+
 # ── the plan, edited ─────────────────────────────────────────────────────────────────────────────
 
 
