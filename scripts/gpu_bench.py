@@ -23,7 +23,7 @@ from agspec_tui.config import logs_dir
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.errors import AgspecError
 from agspec_tui.events import GenerationFinished
-from agspec_tui.session.calibration import measured_once, with_cost
+from agspec_tui.session.calibration import measured_once, n_least, with_cost
 
 N_CTX = 32_768
 N_BATCH = 1024
@@ -51,21 +51,22 @@ class Bench:
 
     def __init__(self, client: EngineClient, methods: dict[str, ConfigureDrafting]) -> None:
         self._client = client
-        self._methods = methods
+        self.methods = methods
+        """What is compared, by name."""
         self._request = 0
 
     async def alone(
         self, sessions: Sequence[Sequence[Reply]], n_tokens: int, until: float, clock: Clock
     ) -> dict[str, Tally]:
         """Say replies one by one with each method, until there are enough of them."""
-        tallies = {name: Tally() for name in self._methods}
+        tallies = {name: Tally() for name in self.methods}
         n_said = 0
         for number, replies in enumerate(sessions):
             if n_said and (n_said >= n_tokens or clock() > until):
                 break
             n_said += sum(len(reply.ids) for reply in replies)
-            for name in rotated(list(self._methods), number):
-                await self._client.configure(self._methods[name])
+            for name in rotated(list(self.methods), number):
+                await self._client.configure(self.methods[name])
                 await self._client.reset(keep_cache=True)
                 for reply in replies:
                     finished = await self._say(reply, len(reply.ids))
@@ -75,10 +76,10 @@ class Bench:
 
     async def together(self, replies: Sequence[Reply], n_rounds: int) -> dict[str, Tally]:
         """Say several replies at once with each method."""
-        tallies = {name: Tally() for name in self._methods}
+        tallies = {name: Tally() for name in self.methods}
         for number in range(n_rounds):
-            for name in rotated(list(self._methods), number):
-                await self._client.configure(self._methods[name])
+            for name in rotated(list(self.methods), number):
+                await self._client.configure(self.methods[name])
                 await self._client.reset(keep_cache=True)
                 batch = len(replies)
                 for reply in replies:  # the prompts are read before time is taken
@@ -156,13 +157,15 @@ async def measure(options: argparse.Namespace, started: float) -> dict[str, obje
         methods = methods_of(config)
         loaded = await client.start(load, methods["none"])
         document["device"] = loaded.device
-        found = await measured_once(client, load, loaded, config, _complain)
-        methods = {
-            name: with_cost(drafting, found, config, loaded.device)
-            for name, drafting in methods.items()
-        }
+        most = max(options.batches)
+        found = await measured_once(client, load, loaded, config, _complain, most)
         bench = Bench(client, methods)
         for batch in options.batches:
+            least = n_least(loaded, batch)
+            bench.methods = {
+                name: with_cost(drafting, found, config, loaded.device, least)
+                for name, drafting in methods.items()
+            }
             share = SHARE_ALONE if len(options.batches) > 1 else 0.9
             if batch == 1:
                 until = started + share * options.limit

@@ -168,7 +168,7 @@ def replay(
         workspace=workspace,
         global_corpus=global_corpus,
     )
-    priced = parse_costs(costs)
+    priced = parse_costs(costs, plan.batch)
     profile = read_profile(profile_file) if profile_file is not None else None
     _require_folders(json_file, markdown, svg)
     resolved = resolve_tokenizer(model)

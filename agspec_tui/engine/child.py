@@ -289,6 +289,7 @@ class EngineProcess:
                 n_threads=backend.n_threads,
                 load_s=time.perf_counter() - started,
                 n_exact=backend.n_exact,
+                n_wide=max(1, backend.n_wide),
                 rollback=self._decoder.rollback,
                 tokenizer=backend.fingerprint().hex(),
                 memory=backend.memory,

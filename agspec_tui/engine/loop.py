@@ -20,7 +20,7 @@ from agspec_tui.engine.forced_chooser import forced_or, most_tokens
 from agspec_tui.engine.generation import Generation, Proposal
 from agspec_tui.engine.lanes import Lanes
 from agspec_tui.engine.loop_guard import guard_of
-from agspec_tui.engine.passes import Pass, Turns, before_eog, parts_of, room_of
+from agspec_tui.engine.passes import Pass, Turns, before_eog, is_wide, parts_of, room_of
 from agspec_tui.engine.prompt import PromptBuilder
 from agspec_tui.engine.reply import Reply
 from agspec_tui.engine.source_lines import SourceLines
@@ -172,7 +172,7 @@ class Decoder:
             chooser,
             drafter,
             lane,
-            wide=self._backend.n_wide > 1 and command.batch > (self._backend.n_exact or 1),
+            wide=is_wide(command.batch, self._backend.n_exact, self._backend.n_wide),
         )
         self.active.append(generation)
         self._emit(generation.progress())

@@ -21,6 +21,17 @@ PREFILL_CHUNK = 128
 _PAD_TOKEN = 0
 
 
+def is_wide(batch: int, n_exact: int, n_wide: int) -> bool:
+    """Whether replies of which so many are decoded at once take wide passes.
+
+    Args:
+        batch: how many.
+        n_exact: see `Backend.n_exact`.
+        n_wide: see `Backend.n_wide`.
+    """
+    return n_wide > 1 and batch > (n_exact or 1)
+
+
 @dataclass(slots=True)
 class Pass:
     """Who takes part in a pass."""

@@ -13,8 +13,8 @@ from agspec_tui.config import Config, tokens_dir
 from agspec_tui.drafting.choose import LABELS, default_policy
 from agspec_tui.errors import DraftError, UsageError
 from agspec_tui.policy.choose import NAMES
+from agspec_tui.policy.cost import K_MAX, Cost, read_cost, shipped
 from agspec_tui.policy.cost import NAMES as SHAPES
-from agspec_tui.policy.cost import Cost, read_cost, shipped
 from agspec_tui.policy.profile import Profile, require_vocabulary
 from agspec_tui.replay.batches import Drafts, Profiles, charge, decide_together, place_of, together
 from agspec_tui.replay.halves import build_halves
@@ -41,19 +41,21 @@ _MOST_GLOBAL = 2_000_000
 _TABLE = 65
 
 
-def parse_costs(names: str) -> dict[str, Cost]:
+def parse_costs(names: str, batch: int = 1) -> dict[str, Cost]:
     """Costs of a list with commas, each the name of a shape or a file of `calibrate`.
 
     Args:
         names: the list.
+        batch: sequences that share a pass.
 
     Raises:
-        UsageError: there is no such shape or file, or it cannot be read.
+        UsageError: there is no such shape or file, it cannot be read, or what was measured ends
+            before the passes of such a batch.
     """
     costs: dict[str, Cost] = {}
     for name in filter(None, (part.strip() for part in names.split(","))):
         try:
-            cost = shipped(name) if name in SHAPES else _from_file(name)
+            cost = shipped(name) if name in SHAPES else _from_file(name, batch)
             costs[cost.name] = cost
         except DraftError as error:
             raise UsageError(error.message, error.hint) from error
@@ -62,11 +64,18 @@ def parse_costs(names: str) -> dict[str, Cost]:
     return costs
 
 
-def _from_file(name: str) -> Cost:
+def _from_file(name: str, batch: int) -> Cost:
     path = Path(name)
     if not path.exists():
         raise DraftError(f"unknown cost {name!r}", f"choose of {', '.join(SHAPES)}, or name a file")
-    return read_cost(path)
+    cost = read_cost(path)
+    n_last = cost.points[-1][0]
+    if n_last < min(K_MAX, 2 * batch):
+        raise DraftError(
+            f"{path} ends at passes over {n_last} tokens, too few for {batch} sequences at once",
+            "measure more: agspec-tui calibrate --json FILE",
+        )
+    return cost
 
 
 @dataclass

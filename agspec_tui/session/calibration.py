@@ -18,10 +18,11 @@ from agspec_tui.commands import Calibrate, ConfigureDrafting, LoadModel
 from agspec_tui.config import Config, calibration_dir
 from agspec_tui.engine.calibrate import require_sense
 from agspec_tui.engine.client import EngineClient
+from agspec_tui.engine.passes import is_wide
 from agspec_tui.engine.scripted import SCHEME
 from agspec_tui.errors import AgspecError, EngineError, UsageError
 from agspec_tui.events import ModelLoaded
-from agspec_tui.policy.cost import shape_of
+from agspec_tui.policy.cost import Cost, shape_of
 
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 17, 20, 24, 32, 33, 40, 48, 64)
 """Tokens a pass that the command measures: close together where kernels change."""
@@ -33,6 +34,8 @@ FULL_S = 45.0
 """Seconds after which the command begins no further pass."""
 QUICK_S = 4.5
 """Seconds after which the automatic measurement begins no further pass."""
+WIDE_S = 15.0
+"""The same where passes over many tokens are measured too."""
 _SCHEMA = 1
 _END_BYTES = 1 << 20
 _N_ROUNDS = 9
@@ -83,6 +86,9 @@ def path_of(load: LoadModel, loaded: ModelLoaded, batch: int = 1) -> Path:
         str(loaded.n_threads),
         str(load.n_gpu_layers),
         str(batch),
+        load.flash_attention,
+        load.cache_type_k,
+        load.cache_type_v,
         # The quick measurement of exact passes ends where they do.
         *(() if load.exact else ("inexact",)),
     )
@@ -183,10 +189,21 @@ async def measured_once(
     loaded: ModelLoaded,
     config: Config,
     complain: Callable[[AgspecError], object],
+    n_at_once: int = 1,
 ) -> Calibration | None:
     """The kept measurement; where there is none, measure now, in a few seconds, and keep it.
 
-    Whatever goes wrong is given to `complain`; drafts are then decided by the defaults.
+    A kept one of other exact passes counts as none, and so does one that ends before the passes
+    that are going to be decoded. Whatever goes wrong is given to `complain`; drafts are then
+    decided by the defaults.
+
+    Args:
+        client: an engine with the model.
+        load: what it was asked to load.
+        loaded: what it loaded.
+        config: the settings.
+        complain: told of what goes wrong.
+        n_at_once: replies that are going to be decoded at once.
 
     Returns:
         None for a script, and where nothing was kept and nothing can or shall be measured.
@@ -201,37 +218,68 @@ async def measured_once(
         except UsageError:
             if not config.calibrate:  # a damaged file is measured anew
                 raise
-        if found is None and config.calibrate:
-            sizes = quick_sizes(loaded.n_exact)
-            found = await measure(client, load, loaded, sizes=sizes, budget_s=QUICK_S)
+        wide = n_least(loaded, n_at_once) > 1
+        sizes = quick_sizes(loaded.n_exact, wide=wide)
+        n_last = max((size for size in sizes if size <= load.n_batch), default=1) if wide else 1
+        if config.calibrate and (found is None or not _serves(found, loaded, n_last)):
+            budget_s = WIDE_S if wide else QUICK_S
+            found = await measure(client, load, loaded, sizes=sizes, budget_s=budget_s)
             write(path, found)
     except (EngineError, UsageError) as error:
         complain(error)
     return found
 
 
-def quick_sizes(n_exact: int) -> tuple[int, ...]:
-    """The sizes that a draft may make a pass have, and the largest of them."""
+def _serves(found: Calibration, loaded: ModelLoaded, n_last: int) -> bool:
+    """Whether a kept measurement is of these passes, up to `n_last` tokens or more."""
+    return found.n_exact == loaded.n_exact and found.times[-1][0] >= n_last
+
+
+def n_least(loaded: ModelLoaded, n_at_once: int) -> int:
+    """Fewest tokens of a pass where so many replies are decoded at once."""
+    return loaded.n_wide if is_wide(n_at_once, loaded.n_exact, loaded.n_wide) else 1
+
+
+def quick_sizes(n_exact: int, *, wide: bool = False) -> tuple[int, ...]:
+    """The sizes that a draft may make a pass have, and the largest of them.
+
+    Args:
+        n_exact: most tokens of a pass that is exact; 0 for no limit.
+        wide: whether passes over many tokens are decoded too.
+    """
     if n_exact < 2:
         return QUICK_SIZES
     most = min(n_exact, QUICK_SIZES[-1])
+    if wide:
+        return tuple(sorted({*QUICK_SIZES, most}))
     return (*(size for size in QUICK_SIZES if size < most), most)
 
 
 def with_cost(
-    drafting: ConfigureDrafting, calibration: Calibration | None, config: Config, device: str
+    drafting: ConfigureDrafting,
+    calibration: Calibration | None,
+    config: Config,
+    device: str,
+    n_least: int = 1,
 ) -> ConfigureDrafting:
     """Settings that decide by what was measured, else by the shipped shape of the device.
 
     λ is the measured one only where the user has chosen none.
+
+    Args:
+        drafting: the settings without a cost.
+        calibration: what was measured.
+        config: what the user has chosen.
+        device: what the model runs on.
+        n_least: fewest tokens that a pass is filled up to.
     """
     if calibration is None:
-        return msgspec.structs.replace(drafting, cost=shape_of(device).points)
-    first = calibration.times[0][1]
+        cost = shape_of(device).at_least(n_least)
+        return msgspec.structs.replace(drafting, cost=cost.points)
     chosen = config.break_even != Config().break_even
     return msgspec.structs.replace(
         drafting,
-        cost=tuple((n, seconds / first) for n, seconds in calibration.times),
+        cost=Cost("measured", calibration.times).at_least(n_least).points,
         break_even=config.break_even if chosen else calibration.break_even,
     )
 

@@ -273,6 +273,20 @@ def test_a_cost_can_come_from_a_file(tmp_path):
     assert costs["gpu"].at(8) == shipped("gpu").at(8)
 
 
+def test_what_was_measured_must_reach_the_passes_of_a_batch(tmp_path):
+    path = tmp_path / "mine.json"
+    times = ((1, 0.5), (7, 0.75), (32, 2.0))
+    for n_sizes, batch, reaches in ((2, 1, True), (2, 16, False), (3, 16, True), (3, 64, False)):
+        document = {"schema": 1, "model": "m", "device": "cpu", "threads": 2, "n_batch": 512}
+        path.write_bytes(msgspec.json.encode({**document, "times": times[:n_sizes]}))
+        if reaches:
+            assert parse_costs(str(path), batch)["mine"].at(7) == 1.5
+            continue
+        with pytest.raises(UsageError, match=f"too few for {batch} sequences") as refused:
+            parse_costs(str(path), batch)
+        assert "calibrate" in refused.value.hint
+
+
 def entry(source, key, size):
     return Entry(key, f"{source}/{key}", source, key, size, 0)
 
