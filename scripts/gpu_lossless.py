@@ -13,29 +13,23 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 from gpu_replies import Reply, load_for, methods_of, read_replies, settings_for
 
 from agspec_tui.commands import LoadModel
 from agspec_tui.config import Config, logs_dir
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.engine.llama import LlamaBackend
+from agspec_tui.engine.near_tie import NearTie, compare, first_parting, sizes_of
 from agspec_tui.engine.prompt import PromptBuilder
-from agspec_tui.engine.types import Part
 from agspec_tui.errors import AgspecError
 
 N_CTX = 8192
 N_BATCH = 512
 SHARE_DECODING = 0.6
 """Share of the time after which no prompt is begun; what is left is for it and for proofs."""
-N_RETOLD = 32
-"""Tokens before the parting that are decoded one by one, and in one pass."""
-Row = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,44 +43,9 @@ class Parting:
     position: int
     """Tokens of the reply before it."""
     plain: int
-    """The token that plain decoding chose; −1 if it chose none."""
+    """The token that plain decoding chose; −1 if it ended there."""
     drafted: int
-    """The token that was chosen with drafts; −1 if there was none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """How near two tokens are, and how far rounding moves logits there."""
-
-    gap: float
-    """Difference of both logits, of the two ways of decoding the smaller one."""
-    rounding: float
-    """Largest difference of a logit between one by one and all in one pass."""
-    ranks: tuple[int, int]
-    """Ranks of both tokens one by one, 0 the best."""
-
-    @property
-    def is_tie(self) -> bool:
-        """Whether rounding alone may swap them: each may move by as much."""
-        return self.gap <= 2 * self.rounding
-
-
-def first_parting(plain: Sequence[int], drafted: Sequence[int]) -> int | None:
-    """Position of the first token that differs; None if all are the same."""
-    for position, (one, other) in enumerate(zip(plain, drafted, strict=False)):
-        if one != other:
-            return position
-    return None if len(plain) == len(drafted) else min(len(plain), len(drafted))
-
-
-def proof_of(single: Row, together: Row, plain: int, drafted: int) -> Proof:
-    """Compare two tokens in the rows of two ways of decoding the same text."""
-    ranks = tuple(int((single > single[token]).sum()) for token in (plain, drafted))
-    return Proof(
-        gap=float(min(abs(row[plain] - row[drafted]) for row in (single, together))),
-        rounding=float(np.abs(single - together).max()),
-        ranks=(ranks[0], ranks[1]),
-    )
+    """The token that was chosen with drafts; −1 if the reply ended there."""
 
 
 async def decode(
@@ -140,36 +99,23 @@ def prove(
     replies: Sequence[Reply],
     plain: Sequence[Sequence[int]],
     partings: Sequence[Parting],
-) -> list[Proof | None]:
-    """Decode up to each parting in both ways; None where one of the replies just ended."""
+) -> list[NearTie]:
+    """Decode up to each parting in both ways; where a reply ended, the end is what it chose."""
     backend = LlamaBackend(load)
     try:
         prompts = PromptBuilder(backend)
-        proofs: list[Proof | None] = []
+        proofs: list[NearTie] = []
         for parting in partings:
             reply = replies[parting.prompt]
             pieces = prompts.pieces(f"proof {len(proofs)}", reply.messages)
             ids = [int(token) for piece in pieces for token in piece.ids]
             ids += plain[parting.prompt][: parting.position]
-            if min(parting.plain, parting.drafted) < 0:
-                proofs.append(None)
-                continue
-            single, together = row_behind(backend, ids, 1), row_behind(backend, ids, N_RETOLD)
-            proofs.append(proof_of(single, together, parting.plain, parting.drafted))
+            chosen = (parting.plain, parting.drafted)
+            one, other = (token if token >= 0 else None for token in chosen)
+            proofs.append(compare(backend, ids, one, other, sizes_of(backend, 1)))
         return proofs
     finally:
         backend.close()
-
-
-def row_behind(backend: LlamaBackend, ids: Sequence[int], size: int) -> Row:
-    """The logits behind a text whose last tokens are decoded in passes of `size`."""
-    backend.trim(0, 0)
-    start = max(0, len(ids) - N_RETOLD)
-    borders = [*range(0, start, backend.n_batch), *range(start, len(ids), size), len(ids)]
-    row = np.empty(0, np.float32)
-    for begin, end in pairwise(borders):
-        row = backend.decode([Part(ids[begin:end], begin, 0, 1)])[0].copy()
-    return row
 
 
 def main() -> int:
@@ -196,7 +142,7 @@ def main() -> int:
         print(f"error: {error.one_line()}", file=sys.stderr)
         return 1
     found = [
-        {**asdict(parting), **(asdict(proof) if proof else {}), "tie": bool(proof and proof.is_tie)}
+        {**asdict(parting), **asdict(proof), "tie": proof.is_proven}
         for parting, proof in zip(partings, proofs, strict=True)
     ]
     lossless = all(one["tie"] for one in found)

@@ -136,7 +136,7 @@ async def _measure(
     if batch == 1:
         best = _best_times(record, Cost("measured", methods[0].drafting.cost), loaded, load.n_batch)
     # The scripted target does not round: what differs there is a fault.
-    partings = partings_of(load, runs) if is_measurable(load) else ()
+    partings = partings_of(load, runs, batch) if is_measurable(load) else ()
     return make_report(loaded, runs, best, partings, batch)
 
 

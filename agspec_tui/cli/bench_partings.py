@@ -4,17 +4,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 from agspec_tui.commands import LoadModel
-from agspec_tui.engine.near_tie import compare, first_parting
+from agspec_tui.engine.near_tie import compare, first_parting, sizes_of
 from agspec_tui.engine.prompt import PromptBuilder
 from agspec_tui.engine.types import Backend
 from agspec_tui.session.bench import Run, said_before
 from agspec_tui.session.bench_report import Parting
 
 
-def partings_of(load: LoadModel, runs: Sequence[Run]) -> tuple[Parting, ...]:
+def partings_of(load: LoadModel, runs: Sequence[Run], batch: int = 1) -> tuple[Parting, ...]:
     """Where replies part from those of `none`, each with what it is put down to.
 
     The model is loaded once more, in this process; nothing else of it may be in memory.
+
+    Args:
+        load: the model.
+        runs: what was decoded.
+        batch: how many prompts were decoded at once.
 
     Raises:
         EngineError: the model cannot be loaded.
@@ -25,7 +30,7 @@ def partings_of(load: LoadModel, runs: Sequence[Run]) -> tuple[Parting, ...]:
     from agspec_tui.engine.llama import LlamaBackend
 
     with closing(LlamaBackend(load)) as backend:
-        return tuple(_parting(backend, plain, run) for plain, run in found)
+        return tuple(_parting(backend, plain, run, batch) for plain, run in found)
 
 
 def _pairs(runs: Sequence[Run]) -> Iterator[tuple[Run, Run]]:
@@ -38,7 +43,7 @@ def _pairs(runs: Sequence[Run]) -> Iterator[tuple[Run, Run]]:
                 yield one, other
 
 
-def _parting(backend: Backend, plain: Run, run: Run) -> Parting:
+def _parting(backend: Backend, plain: Run, run: Run, batch: int) -> Parting:
     """The first difference of two runs, which have the same prompt up to there."""
     turn = next(i for i, (a, b) in enumerate(zip(plain.ids, run.ids, strict=True)) if a != b)
     replies = plain.turns[turn], run.turns[turn]
@@ -48,7 +53,8 @@ def _parting(backend: Backend, plain: Run, run: Run) -> Parting:
     tie = None
     if all(position < len(reply.ids) or reply.stop_reason == "eog" for reply in replies):
         one, other = (r.ids[position] if position < len(r.ids) else None for r in replies)
-        tie = compare(backend, [*ids, *replies[0].ids[:position]], one, other)
+        text = [*ids, *replies[0].ids[:position]]
+        tie = compare(backend, text, one, other, sizes_of(backend, batch))
     return Parting(
         method=run.method,
         kind=run.prompt.kind,

@@ -3,20 +3,27 @@
 Kernels for passes of different sizes add up in another order, so that a logit depends a little on
 how many tokens a pass had. Where two tokens' logits are nearer to each other than that, either of
 them is the target's choice. It is shown by decoding the text up to there in two ways, its last
-tokens one by one and all in one pass, and comparing what that moves with what lies between them.
+tokens in passes of one size and of another, and comparing what that moves with what lies between
+them. Both sizes are of passes that the replies may have had: what passes of other sizes do explains
+nothing.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import lcm
 
 import numpy as np
 import numpy.typing as npt
 
+from agspec_tui.engine.passes import is_wide
 from agspec_tui.engine.types import Backend, Part
 
 _N_RETOLD = 32
-"""Tokens before the parting that are decoded in both ways."""
+"""Tokens before the parting that are decoded in both ways, or a few less."""
+_CELL_ORDER = 1e-3
+"""How far sums over the same cells of the cache in another order move the gap of two logits: they
+show in the fourth decimal place. The order depends on what was rejected and who else decodes."""
 _Row = npt.NDArray[np.float32]
 
 
@@ -27,12 +34,22 @@ class NearTie:
     gap: float
     """Difference of both logits, of the two ways of decoding the smaller one."""
     rounding: float
-    """Largest difference of a logit between one by one and all in one pass."""
+    """Largest difference of a logit between passes of one size and of the other."""
 
     @property
     def is_proven(self) -> bool:
         """Whether rounding alone may swap the tokens: each may move by as much."""
-        return self.gap <= 2 * self.rounding
+        return self.gap <= max(2 * self.rounding, _CELL_ORDER)
+
+
+def sizes_of(backend: Backend, batch: int) -> tuple[int, int]:
+    """The smallest and the largest pass that replies of which so many are decoded at once have.
+
+    Larger ones than 32 tokens are as that one.
+    """
+    if is_wide(batch, backend.n_exact, backend.n_wide):
+        return min(backend.n_wide, _N_RETOLD), _N_RETOLD
+    return 1, min(backend.n_exact or _N_RETOLD, _N_RETOLD)
 
 
 def first_parting(one: Sequence[int], other: Sequence[int]) -> int | None:
@@ -43,7 +60,13 @@ def first_parting(one: Sequence[int], other: Sequence[int]) -> int | None:
     return None if len(one) == len(other) else min(len(one), len(other))
 
 
-def compare(backend: Backend, ids: Sequence[int], one: int | None, other: int | None) -> NearTie:
+def compare(
+    backend: Backend,
+    ids: Sequence[int],
+    one: int | None,
+    other: int | None,
+    sizes: tuple[int, int] = (1, _N_RETOLD),
+) -> NearTie:
     """Compare two tokens as continuations of a text. The cache must be empty, and is so again.
 
     Args:
@@ -51,13 +74,18 @@ def compare(backend: Backend, ids: Sequence[int], one: int | None, other: int | 
         ids: token ids of the text.
         one: a token; None for the end of the generation.
         other: another one.
+        sizes: tokens of a pass in both ways; see `sizes_of`.
     """
-    single, together = _row_behind(backend, ids, 1), _row_behind(backend, ids, _N_RETOLD)
+    # The same tokens in both ways, in whole passes.
+    whole = lcm(*sizes)
+    n_most = min(len(ids), max(_N_RETOLD, whole))
+    n_retold = n_most // whole * whole or len(ids)
+    small, large = (_row_behind(backend, ids, n_retold, size) for size in sizes)
     backend.trim(0, 0)
-    a, b = (_or_end(backend, single, token) for token in (one, other))
+    a, b = (_or_end(backend, small, token) for token in (one, other))
     return NearTie(
-        gap=float(min(abs(row[a] - row[b]) for row in (single, together))),
-        rounding=float(np.abs(single - together).max()),
+        gap=float(min(abs(row[a] - row[b]) for row in (small, large))),
+        rounding=float(np.abs(small - large).max()),
     )
 
 
@@ -68,12 +96,18 @@ def _or_end(backend: Backend, row: _Row, token: int | None) -> int:
     return next(int(found) for found in np.argsort(-row) if backend.is_eog(int(found)))
 
 
-def _row_behind(backend: Backend, ids: Sequence[int], size: int) -> _Row:
-    """The logits behind a text whose last tokens are decoded in passes of `size`."""
+def _row_behind(backend: Backend, ids: Sequence[int], n_retold: int, size: int) -> _Row:
+    """The logits behind a text whose last `n_retold` tokens are decoded in passes of `size`.
+
+    All rows of these passes are asked for, as of a draft: the last layer is computed for as many
+    tokens as have a row.
+    """
     backend.trim(0, 0)
-    start = max(0, len(ids) - _N_RETOLD)
-    borders = [*range(0, start, backend.n_batch), *range(start, len(ids), size), len(ids)]
+    start = len(ids) - n_retold
+    for begin in range(0, start, backend.n_batch):
+        part = ids[begin : min(start, begin + backend.n_batch)]
+        backend.decode([Part(part, begin, 0, 0)])
     row = np.empty(0, np.float32)
-    for begin, end in pairwise(borders):
-        row = backend.decode([Part(ids[begin:end], begin, 0, 1)])[0].copy()
+    for begin, end in pairwise([*range(start, len(ids), size), len(ids)]):
+        row = backend.decode([Part(ids[begin:end], begin, 0, end - begin)])[-1].copy()
     return row

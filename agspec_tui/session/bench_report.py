@@ -49,9 +49,11 @@ class Parting(msgspec.Struct, frozen=True):
     gap: float | None
     """Difference of the logits of both tokens; None if a reply just broke off."""
     rounding: float | None
-    """Largest difference of a logit there between passes of one token and of many."""
+    """Largest difference of a logit there between the smallest and the largest passes that such
+    replies have; 0 where they are exact to the bit."""
     near_tie: bool
-    """Whether rounding alone may have swapped them: gap ≤ 2·rounding."""
+    """Whether rounding alone may have swapped them: gap ≤ 2·rounding, or so small that the order of
+    cells in the cache does it."""
 
 
 class BenchReport(msgspec.Struct, frozen=True):

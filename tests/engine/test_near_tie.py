@@ -3,8 +3,9 @@ import pytest
 
 from agspec_tui.commands import LoadModel
 from agspec_tui.engine.llama import LlamaBackend
-from agspec_tui.engine.near_tie import NearTie, compare, first_parting
+from agspec_tui.engine.near_tie import NearTie, compare, first_parting, sizes_of
 from agspec_tui.engine.types import Part
+from tests.engine.ngram_backend import NgramBackend
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,56 @@ def test_tokens_are_tied_if_rounding_may_swap_them(gap, proven):
     assert NearTie(gap, 0.01).is_proven is proven
 
 
+@pytest.mark.parametrize(("gap", "proven"), [(0.0, True), (0.0009, True), (0.0011, False)])
+def test_where_passes_are_exact_only_the_order_of_cells_may_swap_tokens(gap, proven):
+    assert NearTie(gap, 0.0).is_proven is proven
+
+
+@pytest.mark.parametrize(
+    ("n_exact", "n_wide", "batch", "sizes"),
+    [
+        (7, 8, 1, (1, 7)),
+        (7, 8, 7, (1, 7)),
+        (7, 8, 8, (8, 32)),
+        (0, 8, 1, (1, 32)),
+        (0, 8, 2, (8, 32)),
+        (0, 0, 9, (1, 32)),
+        (512, 1, 9, (1, 32)),
+    ],
+)
+def test_replies_are_looked_at_in_passes_that_they_had(n_exact, n_wide, batch, sizes):
+    backend = NgramBackend(1, n_exact=n_exact, n_wide=n_wide)
+    assert sizes_of(backend, batch) == sizes
+
+
+class Listening(NgramBackend):
+    def __init__(self, **settings):
+        super().__init__(1, **settings)
+        self.passes = []
+
+    def decode(self, parts):
+        self.passes.append((len(parts[0].ids), parts[0].n_logits))
+        return super().decode(parts)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "n_ids", "passes"),
+    [
+        ((1, 7), 60, [(32, 0), *[(1, 1)] * 28, (32, 0), *[(7, 7)] * 4]),
+        ((8, 32), 60, [(28, 0), *[(8, 8)] * 4, (28, 0), (32, 32)]),
+        ((1, 32), 33, [(1, 0), *[(1, 1)] * 32, (1, 0), (32, 32)]),
+        ((1, 7), 10, [(3, 0), *[(1, 1)] * 7, (3, 0), (7, 7)]),
+        ((8, 32), 10, [(8, 8), (2, 2), (10, 10)]),  # too short for both
+    ],
+)
+def test_passes_are_whole_and_all_their_rows_are_asked_for(sizes, n_ids, passes):
+    backend = Listening(n_batch=32)
+    found = compare(backend, [1 + n % 5 for n in range(n_ids)], 1, 2, sizes)
+    assert backend.passes == passes
+    assert found.rounding == 0.0
+    assert backend.cache == {0: []}
+
+
 @pytest.mark.model
 def test_only_tokens_with_nearly_the_same_logit_are_tied(smollm2):
     backend = LlamaBackend(LoadModel(path=str(smollm2), name="m", n_ctx=512))
@@ -33,6 +84,8 @@ def test_only_tokens_with_nearly_the_same_logit_are_tied(smollm2):
     row = backend.decode([Part(ids, 0, 0, 1)])[0].copy()
     first, second = (int(token) for token in np.argsort(-row)[:2])
     assert compare(backend, ids, first, first).is_proven
+    exact = compare(backend, ids, first, second, (1, min(32, backend.n_exact or 1)))
+    assert exact.rounding == 0.0
     apart = compare(backend, ids, first, second)
     assert apart.gap == pytest.approx(row[first] - row[second], abs=2 * apart.rounding + 1e-3)
     worst = int(row.argmin())

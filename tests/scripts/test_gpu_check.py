@@ -8,10 +8,8 @@ from pathlib import Path
 
 import gpu_machine
 import gpu_pack
-import numpy as np
 import pytest
 from gpu_bench import Tally, rotated, rows_of
-from gpu_lossless import first_parting, proof_of
 from gpu_pack import PackError, check_size, is_kept, trim
 from gpu_recordings import MOST_PROMPT, calls_of
 from gpu_stages import StageFailed, Stages, run_command
@@ -338,21 +336,6 @@ def test_rows_compare_all_tokens_over_all_time():
 
 def test_each_method_is_first_in_turn():
     assert [rotated(["a", "b", "c"], n)[0] for n in range(4)] == ["a", "b", "c", "a"]
-
-
-@pytest.mark.parametrize(
-    ("plain", "drafted", "at"),
-    [([1, 2], [1, 2], None), ([1, 2], [1, 3], 1), ([1, 2], [1], 1), ([], [4], 0)],
-)
-def test_the_first_token_that_differs_is_found(plain, drafted, at):
-    assert first_parting(plain, drafted) == at
-
-
-@pytest.mark.parametrize(("other", "is_tie"), [([2.0, 2.002, 0], True), ([2.0, 1.0, 0], False)])
-def test_only_a_gap_within_the_rounding_is_a_tie(other, is_tie):
-    single = np.array([2.0, 1.999 if is_tie else 1.001, 0], np.float32)
-    proof = proof_of(single, np.array(other, np.float32), 0, 1)
-    assert (proof.is_tie, proof.ranks) == (is_tie, (0, 1))
 
 
 # ── the script ───────────────────────────────────────────────────────────────────────────────────
