@@ -369,7 +369,7 @@ class EditPlan(_Command, frozen=True, kw_only=True):
 
 
 class Interrupt(_Command, frozen=True, kw_only=True):
-    """Stop what is being done now; files already written stay and can be undone."""
+    """Stop what is being done now; files that the task has written are put back."""
 
 
 class Undo(_Command, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from agspec_tui.cli.engine_options import engine_options
+from agspec_tui.cli.fix import check_writable
 from agspec_tui.cli.output import printable, table, write_json
 from agspec_tui.config import Config
 from agspec_tui.errors import UsageError
@@ -51,8 +52,8 @@ def evaluate(
     Exit code: 0 every task ran, 1 a task is wrong or failed, 2 wrong usage, 130 interrupted.
     """
     config = with_settings(config, changes)
-    if json_file is not None and json_file != "-" and not Path(json_file).parent.is_dir():
-        raise UsageError(f"{json_file} cannot be written", "--json FILE, in a folder that exists")
+    if json_file is not None:
+        check_writable(json_file)
     found, faults = read_tasks(folder)
     for fault in faults:
         _say(f"error: {fault.one_line()}")

@@ -62,8 +62,8 @@ def fix(
     mode = "full-auto" if yes else approve or config.approve
     if mode == "ask" and not sys.stdin.isatty():
         raise UsageError("edits need a yes, and there is no terminal to ask", "add --yes")
-    if json_file is not None and json_file != "-":
-        _check_writable(Path(json_file))
+    if json_file is not None:
+        check_writable(json_file)
     config = msgspec.structs.replace(config, approve=mode)
     session = Session(root, config, test_command=test_command, record=record)
     return work_headless(session, text, json_file)
@@ -107,9 +107,17 @@ def read_issue(issue: str) -> str:
     return text
 
 
-def _check_writable(path: Path) -> None:
-    """Refuse a report that could not be written, before the work and not after it."""
-    if path.is_dir() or not path.parent.is_dir():
+def check_writable(json_file: str) -> None:
+    """Refuse a report that could not be written, before the work and not after it.
+
+    Args:
+        json_file: its path, or `-` for stdout.
+
+    Raises:
+        UsageError: it is a folder, or its folder does not exist.
+    """
+    path = Path(json_file)
+    if json_file != "-" and (path.is_dir() or not path.parent.is_dir()):
         raise UsageError(f"{path} cannot be written", "--json FILE, in a folder that exists")
 
 

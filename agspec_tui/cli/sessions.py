@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from agspec_tui.cli.fix import read_issue, work_headless
+from agspec_tui.cli.fix import check_writable, read_issue, work_headless
 from agspec_tui.cli.output import printable, table, write_json
 from agspec_tui.cli.progress import Progress
 from agspec_tui.cli.tui import open_screen
@@ -120,7 +120,7 @@ def export(name: str, json_file: str) -> None:
 @sessions.command("resume")
 @_ID
 @click.option("--issue", metavar="FILE|TEXT", help="Go on with this issue, or a file with it.")
-@click.option("--yes", is_flag=True, help="Without a terminal: write edits without asking.")
+@click.option("--yes", is_flag=True, help="Without the screen, all unasked, as `fix --yes`.")
 @click.option("--json", "json_file", metavar="FILE", help="Write a report to FILE; - is stdout.")
 @click.option("--model", metavar="NAME|PATH", help="Another model than the session had.")
 def resume(
@@ -132,8 +132,12 @@ def resume(
     first. With --yes, --issue is worked on without the screen, as by `fix`.
     """
     text = "" if issue is None else read_issue(issue)
-    if (yes or json_file) and not text:
+    if json_file is not None and not yes:
+        raise UsageError("a report is written of work without the screen", "add --yes")
+    if yes and not text:
         raise UsageError("there is no issue to go on with", "add --issue FILE|TEXT")
+    if json_file is not None:
+        check_writable(json_file)
     earlier = read_earlier(find_session(sessions_dir(), name))
     root = check_repo(Path(earlier.meta.repo))
     config = _settings(earlier, model, yes=yes)
@@ -181,17 +185,24 @@ def _take_back(name: str, *, again: bool) -> None:
 def _settings(earlier: Earlier, model: str | None, *, yes: bool) -> Config:
     """The settings of an earlier session; a key that is gone since makes today's be taken.
 
-    What is done unasked is never taken from it: that was a yes to another run.
+    What is done unasked is never taken from it, nor what is asked about: it is decided anew for
+    each run.
     """
+    mine = load()
     try:
         config = msgspec.json.decode(earlier.meta.settings, type=Config)
     except msgspec.DecodeError:
-        config = load()
+        config = mine
         click.echo("its settings are of another version; yours are taken", err=True)
     if not config.model and not model:
         raise ConfigError("the session names no model", "--model NAME|PATH")
-    approve = "full-auto" if yes else load().approve
-    return msgspec.structs.replace(config, model=model or config.model, approve=approve)
+    return msgspec.structs.replace(
+        config,
+        model=model or config.model,
+        approve="full-auto" if yes else mine.approve,
+        commands=mine.commands,
+        review_plan=mine.review_plan,
+    )
 
 
 def _row(one: Summary) -> dict[str, object]:

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import os
 import signal
@@ -6,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pexpect
 import pytest
 
@@ -226,6 +228,35 @@ def test_the_screen_shows_a_resumed_session_and_undoes_its_edit(name, repo):
     child.send("\x11")
     child.expect(pexpect.EOF)
     assert list_sessions(sessions_dir())[0].status == "fixed"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["--issue", "x", "--json", "out.json"], "add --yes"),
+        (["--json", "-"], "add --yes"),
+        (["--yes"], "there is no issue"),
+        (["--issue", "x", "--yes", "--json", "missing/out.json"], "cannot be written"),
+    ],
+)
+def test_what_resume_could_not_do_is_refused(name, arguments, part, capsys):
+    assert run(["sessions", "resume", name, *arguments]) == 2
+    said = capsys.readouterr().err
+    assert part in said
+    assert said.count("\n") == 1
+
+
+def test_rules_and_questions_of_a_resumed_session_are_todays(name, own_home):
+    earlier = read_earlier(find_session(sessions_dir(), name))
+    stored = json.loads(earlier.meta.settings) | {
+        "commands": {"allow": ["make lint"]}, "review_plan": False, "max_turns": 3,
+    }  # fmt: skip
+    meta = msgspec.structs.replace(earlier.meta, settings=json.dumps(stored))
+    earlier = dataclasses.replace(earlier, meta=meta)
+    (own_home / "config.toml").write_text('review_plan = true\n[commands]\ndeny = ["docker"]\n')
+    config = _settings(earlier, None, yes=False)
+    assert (config.commands.allow, config.commands.deny) == ((), ("docker",))
+    assert (config.review_plan, config.max_turns) == (True, 3)
 
 
 def test_what_another_run_did_unasked_is_asked_again(name, own_home):
