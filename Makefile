@@ -41,7 +41,7 @@ run: setup  ## Open the workspace on a sample, or on REPO=path; headless without
 	@scripts/run.sh
 
 .PHONY: test
-test: setup-dev pull-test native  ## Run every test: ctest, then pytest with a small real model
+test: setup-dev pull-test native  ## Run every test: ctest, then pytest with small real models
 	@$(PHASE) pytest pytest -n $(WORKERS) $(ARGS)
 
 .PHONY: check

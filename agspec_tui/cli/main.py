@@ -82,7 +82,8 @@ def _refuse_misspelt(args: Sequence[str]) -> None:
 def cli() -> None:
     """Fix issues in a repository with agents on a local model.
 
-    With a REPO (by default the current folder) or no command, the terminal workspace opens.
+    With a REPO (by default the current folder) or no command, the terminal workspace opens. It
+    takes --test, --approve, --record, and the options of `fix` that say what the model runs on.
     """
 
 

@@ -123,7 +123,7 @@ class TeamFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     schema: int
     """Number of this file format; 1."""
     order: tuple[str, ...]
-    """Roles in the order they speak: the planner, the coder, the executor."""
+    """Roles in the order they speak: the planner, the coder, perhaps the reviewer, the executor."""
     max_turns: int = 5
     """Turns the coder gets before the task is handed back."""
     hand_over_after: int = 3

@@ -24,7 +24,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Work",
         (
             ("Esc", "stop what is being done"),
-            ("y, Enter / n, Esc", "approve / reject a change"),
+            ("y, Enter / n, Esc", "yes / no to a question"),
             ("u, F7", "undo the last turn"),
             ("F8", "redo what was undone"),
         ),
