@@ -103,13 +103,14 @@ def reconfigure(
     """
     policy = make_policy(now)
     require_drafter(now.drafter)
-    if _drafter_of(now) != _drafter_of(then):
+    if drafter_of(now) != drafter_of(then):
         decoder.drafter = maker.make(now)
         decoder.lines.clear()
     decoder.policy = policy
 
 
-def _drafter_of(settings: ConfigureDrafting) -> tuple[str, str, str, bool]:
+def drafter_of(settings: ConfigureDrafting) -> tuple[str, str, str, bool]:
+    """What makes a drafter another one, with corpora of its own."""
     return settings.drafter, settings.draft_model, settings.global_corpus, settings.resume
 
 

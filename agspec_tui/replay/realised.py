@@ -12,6 +12,7 @@ from agspec_tui.commands import ConfigureDrafting
 from agspec_tui.drafting.choose import MODEL_NAMES, make_drafter
 from agspec_tui.drafting.global_corpus import open_global
 from agspec_tui.drafting.types import Drafter
+from agspec_tui.engine.choose_drafter import drafter_of
 from agspec_tui.engine.recording import (
     RecordedDocument,
     RecordedEnd,
@@ -87,7 +88,7 @@ class _Walk:
 
     def _configure(self, settings: ConfigureDrafting) -> None:
         then, self._settings = self._settings, settings
-        if (then.drafter, then.global_corpus) == (settings.drafter, settings.global_corpus):
+        if drafter_of(then) == drafter_of(settings):
             return
         self._drafter = None
         if settings.drafter in MODEL_NAMES:
@@ -96,7 +97,7 @@ class _Walk:
         if settings.global_corpus:
             fingerprint = bytes.fromhex(self._target.fingerprint)
             static = open_global(Path(settings.global_corpus), fingerprint, self._target.n_vocab)
-        drafter = make_drafter(settings.drafter, static)
+        drafter = make_drafter(settings.drafter, static, resume=settings.resume)
         self._drafter = drafter if drafter.steady else None
 
     def _change(self, change: Change) -> None:

@@ -30,8 +30,8 @@ def clamp_all(values, low, high):
 EDITED = CODE.replace("factor", "by").replace("a range", "the range")
 
 
-def drafting(drafter, policy=""):
-    return ConfigureDrafting(drafter=drafter, policy=policy or default_policy(drafter))
+def drafting(drafter, policy="", **more):
+    return ConfigureDrafting(drafter=drafter, policy=policy or default_policy(drafter), **more)
 
 
 def scripted(folder, *replies, step_delay_s=0.0, **load):

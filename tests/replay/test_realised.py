@@ -53,6 +53,19 @@ async def test_drafts_held_in_the_engine_as_far_as_they_hold_here(make_client, t
             assert n_accepted == min(n_drafted, reusable[i])
 
 
+async def test_drafts_that_resume_held_in_the_engine_as_far_as_they_hold_here(
+    make_client, tmp_path
+):
+    load = scripted(tmp_path, *[EDITED, EDITED + CODE] * 2)
+    plain, resuming = (drafting("agspec-sam", "fixed", resume=on) for on in (False, True))
+    events = await recorded(make_client, load, plain, resuming)
+    found = {each.request: each.reusable for each in realised(lines(load))}
+    for request, reusable in found.items():
+        for i, n_drafted, n_accepted in agreed(events, request):
+            assert n_accepted == min(n_drafted, reusable[i])
+    assert found[1] != found[3]  # the edits interrupt copies that one of them goes on with
+
+
 async def test_a_position_stands_for_every_token_and_the_end_has_none(make_client, tmp_path):
     load = scripted(tmp_path, EDITED, CODE)
     await recorded(make_client, load, drafting("agspec-sam"))
