@@ -20,7 +20,8 @@ _OPENER = re.compile(
     r"\{\s*\"(?:function|tool|arguments)\""
 )
 _AFTER_PROSE = re.compile(
-    r"[^`\"']{0,200}(?:\[TOOL_CALLS\]\s*(?:[\w.-]+\s*)?[\[{]|<tool_call>\s*(?:[\[{<]|$))"
+    r"(?:[^`\"']|(?<=\w)'(?=\w)){0,200}(?:\[TOOL_CALLS\]\s*(?:[\w.-]+\s*)?[\[{]|"
+    r"<tool_call>\s*(?:[\[{<]|$)|<start_function_call>\s*call:)"
 )
 _OTHER = re.compile(r"<{5,}|@@|diff --git |--- \S")
 _TAGS = ("", "json", "xml", "tool_call", "tool_code", "tool_calls")

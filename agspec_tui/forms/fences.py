@@ -1,6 +1,7 @@
 """Fences as CommonMark has them."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agspec_tui.forms.text import normalise
@@ -58,6 +59,25 @@ def fence_at(line: str) -> Fence | None:
     if match is None:
         return None
     return Fence(len(match[1]), match[2][0], len(match[2]), match[3])
+
+
+def closing_fence(lines: Sequence[str], at: int, opener: Fence) -> int | None:
+    """Line of the fence that closes the block opened at `at`; tagged fences inside open their own.
+
+    Inner fences shorter than the opener cannot close it and are content, by the CommonMark rule.
+    """
+    inner: list[Fence] = []
+    for index in range(at + 1, len(lines)):
+        fence = fence_at(lines[index])
+        if fence is None or fence.mark != opener.mark or fence.length < opener.length:
+            continue
+        if fence.info:
+            inner.append(fence)
+        elif inner and fence.closes(inner[-1]):
+            inner.pop()
+        elif not inner and fence.closes(opener):
+            return index
+    return None
 
 
 def fence_for(text: str) -> str:

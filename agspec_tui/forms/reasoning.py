@@ -5,18 +5,19 @@ from collections.abc import Sequence
 
 from agspec_tui.errors import EditError
 from agspec_tui.forms import jsontext
+from agspec_tui.forms.blocks import OPEN, parts
 from agspec_tui.forms.carriers import opens, span_of_call
-from agspec_tui.forms.fences import fence_at
+from agspec_tui.forms.fences import Fence, closing_fence, fence_at
 from agspec_tui.forms.text import normalise
 
 _PAIRS = {"<think>": "</think>", "<thinking>": "</thinking>", "[THINK]": "[/THINK]"}
 _MARK = re.compile(r"</?think(?:ing)?>|\[/?THINK\]")
-_OPENED = re.compile(
-    r"((?:</tool_call>|<end_function_call>|[^`\"'{\[<@])*)(<think>|<thinking>|\[THINK\])"
+_OPENED = re.compile(  # behind prose, but not in quotes, in JSON or behind other marks
+    r"(?!\s*(?:\{|\[(?!THINK\]))|@@)"
+    r"((?:</tool_call>|<end_function_call>|`[^`]*`|\"[^\"]*\"|(?<=\w)'(?=\w)|[^`\"'<])*?)"
+    r"(<think>|<thinking>|\[THINK\])"
 )
 _EDIT = re.compile(r" {0,3}(?:```|~~~)|<{5,}|@@|diff --git |--- \S|\s*[{\[]")
-_BLOCK = re.compile(r"<{5,9}[ \t]*(?:SEARCH|ORIGINAL|OLD|FIND)\b", re.IGNORECASE)
-_BLOCK_END = re.compile(r">{5,9}(?:[ \t]|$)")
 _OBJECT = re.compile(r"\s*(?:\[\s*)?\{\s*[\"'}]")
 _MARKS = ("", " ", "+", "-", "@", "\\")
 
@@ -26,7 +27,7 @@ def prepare(reply: str) -> list[str]:
 
     Raises:
         EditError: the reply ends inside its reasoning, its edit stands there alone, or reasoning
-            follows a call that cannot be read, so that what is its text is not sure.
+            follows a part of the edit whose end is not sure.
     """
     lines = normalise(reply.removeprefix("\ufeff")).split("\n")
     return _without_reasoning(_after_orphan(lines))
@@ -96,39 +97,55 @@ def _after_orphan(lines: list[str]) -> list[str]:
 def _behind_content(lines: list[str], at: int) -> int:
     """Line behind the fence, block, diff, call or object that begins at a line; `at` if none does.
 
-    What is never closed reaches to the end.
+    What has no end that can be told reaches to the end of the reply.
+
+    Raises:
+        EditError: there is reasoning behind such a beginning: it may be text of the edit.
     """
     line = lines[at]
-    following = range(at + 1, len(lines))
-    fence = fence_at(line)
-    if fence is not None:
-        ends = (i for i in following if (end := fence_at(lines[i])) and end.closes(fence))
-        return next(ends, len(lines) - 1) + 1
-    if _BLOCK.match(line):
-        return next((i for i in following if _BLOCK_END.match(lines[i])), len(lines) - 1) + 1
     headers = line.startswith("--- ") and "".join(lines[at + 1 : at + 2]).startswith("+++ ")
     if headers or line.startswith("@@"):
+        following = range(at + 1, len(lines))
         return next((i for i in following if lines[i][:1] not in _MARKS), len(lines))
-    return _behind_call(lines, at)
+    try:
+        if fence := fence_at(line):
+            return _behind_fence(lines, at, fence)
+        if OPEN.match(line):
+            return parts(lines, at)[1] + 1
+        return _behind_call(lines, at)
+    except EditError:
+        if any(_OPENED.match(one) for one in lines[at + 1 :]):
+            raise
+        return len(lines)
+
+
+def _behind_fence(lines: Sequence[str], at: int, fence: Fence) -> int:
+    """Line behind a fenced block: as files are read, else as diffs are."""
+    close = closing_fence(lines, at, fence)
+    if close is None:
+        fences = ((i, fence_at(lines[i])) for i in range(at + 1, len(lines)))
+        close = next((i for i, one in fences if one and one.closes(fence)), None)
+    if close is None:
+        raise EditError(
+            "the reply ends inside a block", "the closing fence is missing: answer again"
+        )
+    return close + 1
 
 
 def _behind_call(lines: list[str], at: int) -> int:
     """Line behind the tool call or the object of JSON that begins at a line; `at` if none does.
 
     Marks of reasoning that stand on its last line behind it are put on a line of their own.
+
+    Raises:
+        EditError: it cannot be read.
     """
-    if not opens(lines, at) and lines[at].lstrip()[:1] not in ("{", "["):
-        return at
-    text = "\n".join(lines[at:])
-    try:
-        if opens(lines, at):
-            start, end = span_of_call(text)
-        else:
-            start, end = 0, jsontext.read(text)[1] if _OBJECT.match(text) else 0
-    except EditError:
-        if any(_OPENED.match(line) for line in lines[at + 1 :]):
-            raise
-        return len(lines)
+    start = end = 0
+    if opens(lines, at):
+        text = "\n".join(lines[at:])
+        start, end = span_of_call(text)
+    elif lines[at].lstrip()[:1] in ("{", "[") and _OBJECT.match(text := "\n".join(lines[at:])):
+        end = jsontext.read(text)[1]
     if not end or "\n" in text[:start].strip() or _MARK.search(text[:start]):
         return at
     last = at + text.count("\n", 0, end)

@@ -1,11 +1,11 @@
 """Form `search-replace`: a reply gives lines of a file and the lines that take their place."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agspec_tui.commands import DocumentView
 from agspec_tui.errors import EditError
+from agspec_tui.forms.blocks import OPEN, parts, refuse_stray
 from agspec_tui.forms.carried import add, carried
 from agspec_tui.forms.fences import Fence, fence_at, fenced_file
 from agspec_tui.forms.paths import from_info, from_line
@@ -13,11 +13,6 @@ from agspec_tui.forms.reasoning import prepare
 from agspec_tui.forms.types import FileEdit, Hunk
 from agspec_tui.forms.views import raw, views
 
-_OPEN = re.compile(
-    r"^<{5,9}[ \t]*(?:SEARCH|ORIGINAL|OLD|FIND|HEAD)?:?[ \t]*(\S.*)?$", re.IGNORECASE
-)
-_DIVIDE = re.compile(r"^={5,9}[ \t]*$")
-_CLOSE = re.compile(r"^>{5,9}[ \t]*(?:REPLACE|UPDATED?|NEW|END)?:?[ \t]*$", re.IGNORECASE)
 _N_ABOVE = 3
 
 _INSTRUCTIONS = """\
@@ -108,14 +103,13 @@ def _blocks(lines: Sequence[str], expected: tuple[str, ...]) -> list[_Block]:
     blocks: list[_Block] = []
     index = floor = 0
     while index < len(lines):
-        opener = _OPEN.match(lines[index])
+        opener = OPEN.match(lines[index])
         if opener is None:
-            if blocks and (_CLOSE.match(lines[index]) or _DIVIDE.match(lines[index])):
-                raise _unsure(lines[index])
+            if blocks:
+                refuse_stray(lines[index])
             index += 1
             continue
-        divide = _only(lines, index + 1, _DIVIDE)
-        close = _only(lines, divide + 1, _CLOSE)
+        divide, close = parts(lines, index)
         known = blocks[-1].path if blocks else ""
         path = _path(lines, index, floor, opener[1] or "", expected) or known
         if not path:
@@ -128,26 +122,6 @@ def _blocks(lines: Sequence[str], expected: tuple[str, ...]) -> list[_Block]:
         blocks.append(_Block(path, tuple(old), tuple(new)))
         index = floor = close + 1
     return blocks
-
-
-def _only(lines: Sequence[str], start: int, wanted: re.Pattern[str]) -> int:
-    """The line of the next mark, which must be of the wanted kind."""
-    for index in range(start, len(lines)):
-        line = lines[index]
-        if wanted.match(line):
-            return index
-        if _OPEN.match(line) or _DIVIDE.match(line) or _CLOSE.match(line):
-            raise _unsure(line)
-    raise EditError(
-        "the reply ends inside a search/replace block", "answer again, to the line >>>>>>> REPLACE"
-    )
-
-
-def _unsure(line: str) -> EditError:
-    return EditError(
-        f"a mark stands where none can be: {line.strip()!r}",
-        "answer in another form if the file itself has such lines",
-    )
 
 
 def _path(lines: Sequence[str], at: int, floor: int, behind: str, expected: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ from agspec_tui.commands import DocumentView
 from agspec_tui.errors import EditError
 from agspec_tui.forms.carried import carried
 from agspec_tui.forms.carriers import is_call
-from agspec_tui.forms.fences import Fence, fence_at, fenced_file
+from agspec_tui.forms.fences import Fence, closing_fence, fence_at, fenced_file
 from agspec_tui.forms.paths import (
     expected_path,
     from_first_line,
@@ -110,7 +110,7 @@ def _blocks(lines: list[str], expected: tuple[str, ...]) -> list[_Block]:
             index += 1
             continue
         path, alone = _path_beside(lines, index, floor, opener, expected)
-        stop = _closing(lines, index, opener)
+        stop = closing_fence(lines, index, opener)
         if stop is None and path is None and _begins_with_file(lines[index + 1 :], expected):
             index += 1  # a fence around the whole reply that is never closed
             continue
@@ -133,25 +133,6 @@ def _begins_with_file(lines: list[str], expected: tuple[str, ...]) -> bool:
     """Whether the first two lines that are not blank are a path and a fence."""
     body = [line for line in lines if line.strip()][:2]
     return len(body) == 2 and bool(fence_at(body[1]) and from_line(body[0], expected))
-
-
-def _closing(lines: list[str], at: int, opener: Fence) -> int | None:
-    """Line of the fence that closes the block opened at `at`; tagged fences inside open their own.
-
-    Inner fences shorter than the opener cannot close it and are content, by the CommonMark rule.
-    """
-    inner: list[Fence] = []
-    for index in range(at + 1, len(lines)):
-        fence = fence_at(lines[index])
-        if fence is None or fence.mark != opener.mark or fence.length < opener.length:
-            continue
-        if fence.info:
-            inner.append(fence)
-        elif inner and fence.closes(inner[-1]):
-            inner.pop()
-        elif not inner and fence.closes(opener):
-            return index
-    return None
 
 
 def _path_beside(

@@ -49,6 +49,8 @@ BLOCKS = ("search-replace",)
 CASES = [
     Case("T01", f"[TOOL_CALLS]write_file[ARGS]{json.dumps(WRITE)}"),
     Case("T01 prose", f"I write it.[TOOL_CALLS]edit[ARGS]{json.dumps(SWAP)}"),
+    Case("T01 apostrophe", f"I'll write it.[TOOL_CALLS]edit[ARGS]{json.dumps(SWAP)}"),
+    Case("T01 gemma prose", f"I'll write it. {GEMMA}"),
     Case("T01 list", f"[TOOL_CALLS][{CALL}]"),
     Case("T01 cut", f"[TOOL_CALLS]write_file[ARGS]{json.dumps(WRITE)[:40]}", "ends inside"),
     Case("T02", f"Now:\n<tool_call>\n{XML}</tool_call>"),
@@ -169,7 +171,10 @@ def test_the_reply_lands_exactly_or_is_refused(case, name):
         "<think>\n{}\n</think>\nDone.",
         "<think>a</think> <think>\n{}\n</think>\nDone.",
         "<think>a</think>\nI see. <think>\n{}\n</think>\nDone.",
+        "I'll see: `x` <think>\n{}\n</think>\nDone.",
         "I see. <think>\n{}\n</think>\nFrom here:\n```\n",
+        "```python\nfoo()\n<think>\n{}\n</think>\nDone.",
+        "<<<<<<< SEARCH\nfoo()\n<think>\n{}\n</think>\nDone.",
         "<think>\n{}\n",
         "I see. <think>\n{}\n",
     ],
@@ -237,6 +242,21 @@ def test_t08_the_end_of_reasoning_within_a_bare_diff_is_a_line_of_the_file():
         form("udiff").parse(reply), {"a.py": b"def main(args):\n    x = 1\n    return x\n("}.get
     )
     assert landing.changes[0].after == b"</think>\n    return x\n("
+
+
+@pytest.mark.parametrize("mark", ["<<<<<<< HEAD", "<<<<<<< a.py", "<<<<<<<"])
+def test_t08_marks_of_reasoning_in_a_block_are_lines_of_the_file(mark):
+    reply = f"a.py\n{mark}\n<think>\nx\n</think>\n=======\ny\n>>>>>>> REPLACE\n"
+    (change,) = land(
+        form("search-replace").parse(reply), {"a.py": b"<think>\nx\n</think>\n"}.get
+    ).changes
+    assert change.after == b"y\n"
+
+
+def test_t08_marks_of_reasoning_in_a_file_whose_fence_is_too_short_are_its_lines():
+    text = "# A\n```py\nx\n```\n<think>\ny\n</think>\n"
+    (edit,) = form("whole").parse(f"a.md\n```md\n{text}```\n")
+    assert edit.whole == text
 
 
 def test_t08_reasoning_within_a_diff_without_hunk_headers_is_a_line_of_the_file():

@@ -174,8 +174,17 @@ def quoted(text: str, how: set[str]) -> str:
     if "raw quotes" in how:
         out = f'"{out[1:-1]}"'.replace('\\"', '"')
     if "raw backslashes" in how:
-        out = out.replace("\\\\", "\\")
+        raw = out.replace("\\\\", "\\")
+        out = out if is_string(raw) else raw
     return out
+
+
+def is_string(text: str) -> bool:
+    """Whether a text is a string of JSON, raw line ends in it aside: then it says what it says."""
+    try:
+        return isinstance(json.loads(text, strict=False), str)
+    except ValueError:
+        return False
 
 
 JSON_MANGLES = ("ascii", "raw ends", "raw quotes", "raw backslashes", "comma", "stray")

@@ -155,9 +155,9 @@ def test_a_reply_without_a_flaw_lands_in_every_form(edit, dialect, prose):
         *(told(name, as_calls(edit, dialect, set(), 20)) for name in NAMES),
     ]
     if dialect == "bare":  # without a wrapper nothing may stand behind a call
-        answers = answers[:4]
+        answers = answers[: 8 if prose.endswith("{}") else 4]
     for one in answers:
-        assert isinstance(one, Landing) or set(edit.old) == {""}, one
+        assert isinstance(one, Landing), one
         hold(edit, one)
 
 
@@ -170,6 +170,7 @@ def test_a_reply_without_a_flaw_lands_in_every_form(edit, dialect, prose):
             "<think>\n{}\n</think>\nDone.",
             "I see. <think>{}</think>\nDone.\n",
             "<think>a</think><think>\n{}</think>",
+            "Let's see: <think>\n{}</think>",
             "{}\n</think>\nDone.",
         ]
     ),
