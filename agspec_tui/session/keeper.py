@@ -93,7 +93,7 @@ class SessionKeeper:
                 self._held = None
 
     def _run(self) -> None:
-        while not self._stop.is_set():
+        while not (self._stop.is_set() or self._given_up):
             self._news.wait()
             if self._store is not None:
                 self._stop.wait(_EVERY_S)  # what comes within this time goes in one batch
@@ -123,6 +123,8 @@ class SessionKeeper:
         try:
             if self._store is None:
                 self._held = self._held or StoreLock.take(self._path)
+                if self._held is None:
+                    raise BlockingIOError("another program has its file")
                 self._store = SessionStore.create(self._path, self._meta)
             work(self._store)
         except (OSError, sqlite3.Error, UnicodeEncodeError) as error:

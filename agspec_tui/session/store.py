@@ -1,6 +1,7 @@
 """One session on disk: a SQLite file of its own, readable by the user alone."""
 
 import contextlib
+import json
 import os
 import sqlite3
 import threading
@@ -126,9 +127,17 @@ class SessionStore:
 
     def append(self, events: Sequence[Event]) -> None:
         """Store events, all of them or none."""
-        rows = [(one.seq, type(one).__name__, self._encoder.encode(one).decode()) for one in events]
+        rows = [(one.seq, type(one).__name__, self._body(one)) for one in events]
         with self._lock, self._transaction():
             self._connection.executemany("INSERT OR REPLACE INTO events VALUES (?, ?, ?)", rows)
+
+    def _body(self, event: Event) -> str:
+        """An event as JSON; half a character, which no encoding has, becomes `?`."""
+        try:
+            return self._encoder.encode(event).decode()
+        except UnicodeEncodeError:
+            text = json.dumps(msgspec.to_builtins(event), ensure_ascii=False)
+            return text.encode(errors="replace").decode()
 
     def bodies(self, *kinds: str) -> Iterator[tuple[int, bytes]]:
         """Number and JSON of the stored events of these kinds, or of all of them, in order."""
@@ -136,11 +145,6 @@ class SessionStore:
         where = f"WHERE kind IN ({marks})" if kinds else ""
         query = f"SELECT seq, CAST(body AS BLOB) FROM events {where} ORDER BY seq"
         yield from self._connection.execute(query, kinds)
-
-    def last_seq(self) -> int:
-        """Number of the last stored event; 0 if there is none."""
-        (last,) = self._connection.execute("SELECT max(seq) FROM events").fetchone()
-        return int(last or 0)
 
     # ── what it is about ─────────────────────────────────────────────────────────────────────────
 

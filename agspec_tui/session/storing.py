@@ -104,9 +104,11 @@ class Storing:
                 self._keep(SessionKeeper(path, meta, complain), Stacks())
             return
         meta = replace(meta, started_s=self._earlier.meta.started_s)
-        keeper = SessionKeeper(self._earlier.path, meta, complain)
-        stacks = await asyncio.to_thread(take_up, keeper, self._earlier.path, meta)
+        self._keeper = keeper = SessionKeeper(self._earlier.path, meta, complain)
+        stacks, line = await asyncio.to_thread(take_up, keeper, self._earlier.path, meta)
         await self._show(self._earlier.events)
+        if line:
+            self._warn(line)
         self._keep(keeper, stacks)
         self._close_open_ends(self._earlier.events, stacks)
 
@@ -189,13 +191,16 @@ def said(restored: Restored, *, again: bool) -> list[Event]:
     return events
 
 
-def take_up(keeper: SessionKeeper | None, path: Path, meta: Meta | None) -> Stacks:
+def take_up(keeper: SessionKeeper | None, path: Path, meta: Meta | None) -> tuple[Stacks, str]:
     """Open the file of an earlier session and bring what was cut off in it to an end.
 
     Args:
         keeper: goes on with the file; None to close it again.
         path: the file.
         meta: what the session is about from here on; None for what it was.
+
+    Returns:
+        Its undo log, and one line about what was cut off; empty if nothing is to be said.
 
     Raises:
         StoreError: it is damaged, or open in another program.
@@ -212,21 +217,21 @@ def take_up(keeper: SessionKeeper | None, path: Path, meta: Meta | None) -> Stac
         store = SessionStore.open(path, writing=True)
         leaving.callback(store.close)
         with faults(path):
-            end_operation(store)
+            line = end_operation(store)
             stacks = store.stacks()
             if meta is not None:
                 store.put_meta(meta)
         if keeper is not None:
             keeper.go_on(store, held)
             leaving.pop_all()
-    return stacks
+    return stacks, line
 
 
 async def undo_stored(path: Path, *, again: bool) -> list[Event]:
     """Take the last turn of a session that is not open back, or bring it back.
 
     Returns:
-        What was done; it is stored as well.
+        What was done, and warnings about what was cut off before.
 
     Raises:
         StoreError: it is damaged, or open in another program.
@@ -237,11 +242,13 @@ async def undo_stored(path: Path, *, again: bool) -> list[Event]:
     seen = storing.bus.subscribe()
     try:
         await storing.start(earlier.meta)
-        seen.drain()
+        told = [
+            one for one in seen.drain() if isinstance(one, Warned) and one not in earlier.events
+        ]
         await storing.take_back(again=again)
     finally:
         await storing.close()
-    return seen.drain()
+    return [*told, *seen.drain()]
 
 
 def end_operation(store: SessionStore) -> str:
@@ -256,9 +263,12 @@ def end_operation(store: SessionStore) -> str:
     operation, after = begun
     settled = settle(Path(store.meta().repo), operation)
     store.finish(after if settled.applied else store.stacks(), done=settled.applied)
-    if not settled.put_back:
-        return ""
-    return f"a write was cut off; as before it again: {', '.join(settled.put_back)}"
+    ends = []
+    if settled.put_back:
+        ends.append(f"as before it again: {', '.join(settled.put_back)}")
+    if settled.conflicts:
+        ends.append(f"changed since, and left alone: {', '.join(settled.conflicts)}")
+    return f"a write was cut off; {'; '.join(ends)}" if ends else ""
 
 
 def recover(repo: Path, folder: Path) -> list[str]:

@@ -34,7 +34,7 @@ def folders(repo):
 def clean_log(repo, sessions):
     """The undo log of the killed session, once it is resumed."""
     path = sessions / "live.db"
-    stacks = take_up(None, path, None)
+    stacks, _ = take_up(None, path, None)
     return UndoLog(repo, None, stacks)
 
 
@@ -92,7 +92,10 @@ def test_a_person_who_changed_a_file_after_the_kill_keeps_their_version(tmp_path
         UndoLog(repo, Dies()).write(dying.WRITE)
     store.close()
     (repo / "sub" / "d.py").write_bytes(b"mine\n")
-    clean_log(repo, tmp_path / "sessions")
+    _, line = take_up(None, tmp_path / "sessions" / "live.db", None)
+    assert line == (
+        "a write was cut off; as before it again: a.py; changed since, and left alone: sub/d.py"
+    )
     assert files(repo) == {**OLD, "sub/d.py": b"mine\n"}
 
 

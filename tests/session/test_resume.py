@@ -18,10 +18,13 @@ from agspec_tui.events import (
     TaskSubmitted,
     Warned,
 )
+from agspec_tui.forms.types import FileChange
 from agspec_tui.session.bus import Bus
 from agspec_tui.session.session import Session
+from agspec_tui.session.store import SessionStore
 from agspec_tui.session.stored import list_sessions, read_session
-from agspec_tui.session.storing import read_earlier
+from agspec_tui.session.storing import read_earlier, undo_stored
+from agspec_tui.session.undo_types import Operation
 from tests.session.scripted import (
     CALC,
     FIXED,
@@ -147,6 +150,24 @@ async def test_undo_and_redo_work_over_a_restart(repo):
     assert "your version is kept: calc.py" in warning.message
     assert (repo / "calc.py").read_text() == "mine\n"
     await session.close()
+
+
+async def test_an_undo_from_outside_says_what_it_found_cut_off(repo):
+    await worked(repo)
+    path = only_session()
+    store = SessionStore.open(path, writing=True)
+    cut_off = FileChange("calc.py", FIXED.encode(), b"half\n")
+    modes = {"calc.py": 0o644, "other.py": None}
+    operation = Operation(
+        "write", 2, (cut_off, FileChange("other.py", None, b"x\n")), modes, (), (), "0"
+    )
+    store.begin(operation, store.stacks())
+    (repo / "calc.py").write_bytes(b"half\n")
+    store.close()
+    warned, reverted = await undo_stored(path, again=False)
+    assert warned.message == "a write was cut off; as before it again: calc.py"
+    assert reverted.files == ("calc.py",)
+    assert (repo / "calc.py").read_text() == CALC
 
 
 async def test_a_failed_task_leaves_the_edits_of_the_task_before_it(repo, tmp_path):

@@ -179,7 +179,7 @@ def test_r03_a_log_that_was_torn_off_loses_its_tail_only(folder):
     log = folder / "torn.db-wal"
     log.write_bytes(log.read_bytes()[:-3000])
     again = SessionStore.open(folder / "torn.db", writing=True)
-    last = again.last_seq()
+    last = max(seq for seq, _ in again.bodies())
     assert 1 < last < 39
     again.append([Warned(message="after", hint="", seq=last + 1)])
     again.close()
@@ -277,6 +277,48 @@ def test_r02_a_full_disk_is_said_once_and_the_work_goes_on(folder):
     one.close()
     events = read_session(folder / "abcd.db").events
     assert [event.seq for event in events] == [1, 2, 3]
+
+
+def test_half_a_character_in_an_event_stops_neither_the_others_nor_undo(folder, tmp_path):
+    said = []
+    one = keeper(folder, said.append)
+    one.take(EVENTS[0])
+    one.take(Warned(message="ü\udcff", hint="", seq=2))
+    (tmp_path / "a.py").write_bytes(b"old\n")
+    UndoLog(tmp_path, one).write((FileChange("a.py", b"old\n", b"new\n"),))
+    one.take(EVENTS[2])
+    one.close()
+    content = read_session(folder / "abcd.db")
+    assert content.events == [EVENTS[0], Warned(message="ü?", hint="", seq=2), EVENTS[2]]
+    assert [edit.path for edit in content.edits] == ["a.py"]
+    assert said == []
+
+
+def test_a_file_that_another_program_has_is_not_written_until_it_is_free(folder):
+    said = []
+    other = StoreLock.take(folder / "abcd.db")
+    one = keeper(folder, said.append)
+    one.take(EVENTS[0])
+    assert not flushed(one)
+    assert not (folder / "abcd.db").exists()
+    assert said == ["another program has its file"]
+    other.release()
+    assert flushed(one)
+    assert is_locked(folder / "abcd.db")
+    one.close()
+    assert read_session(folder / "abcd.db").events == EVENTS[:1]
+
+
+def test_r02_a_session_that_is_given_up_keeps_no_thread(folder):
+    folder.parent.mkdir()
+    folder.write_text("a file is in the way")
+    one = keeper(folder, lambda reason: None)
+    for seq in range(1, 50_002):
+        one.take(TaskSubmitted(text="x", seq=seq))
+    assert not flushed(one)
+    one._thread.join(10)
+    assert not one._thread.is_alive()
+    one.close()
 
 
 def test_r02_a_folder_that_cannot_be_made_is_said_once(folder):
