@@ -1,6 +1,7 @@
 """From hunks to line edits of one file: each gets one place, and none may touch another's."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from agspec_tui.errors import EditError
@@ -52,7 +53,30 @@ def placements(
             picked[index] = _by_order(index, hunks, found, picked)
             if picked[index] is None:
                 raise refusals.not_unique(edit.path, hunk, found[index])
-    return list(zip(hunks, picked, strict=True))
+    return [
+        (hunk if place is None else _as_in_file(hunk, place, lines), place)
+        for hunk, place in zip(hunks, picked, strict=True)
+    ]
+
+
+def _as_in_file(hunk: Hunk, place: Place, lines: Sequence[str]) -> Hunk:
+    """A hunk without marks in the characters of the file; its indentation stays the reply's.
+
+    What it gives on both sides was copied. Where the copy is inexact, a line that it moves or
+    repeats would else bring the careless copy into the file.
+    """
+    if hunk.marks:
+        return hunk
+    own: dict[str, str] = {}
+    for line, at in zip(hunk.old, place.at, strict=True):
+        body = line.lstrip()
+        if at >= 0 and body:
+            own.setdefault(line, line[: len(line) - len(body)] + lines[at].lstrip())
+    return replace(
+        hunk,
+        old=tuple(own.get(line, line) for line in hunk.old),
+        new=tuple(own.get(line, line) for line in hunk.new),
+    )
 
 
 def _by_order(

@@ -121,6 +121,19 @@ CASES = [
         path="dir/Items (1).py",
         expected=(),
     ),
+    Case(
+        "P18 repeated",
+        block(
+            "a.txt",
+            "<<<<<<< SEARCH\n    x = ‘a’  \n=======\n    y = 1\n    x = ‘a’  \n    x = ‘a’  \n"
+            ">>>>>>> REPLACE\n",
+        ),
+        forms=BLOCKS,
+        before=b"    x = 'a'\n",
+        after=b"    y = 1\n    x = 'a'\n    x = 'a'\n",
+        path="a.txt",
+        expected=("a.txt",),
+    ),
     Case("P17", block("py", BLOCK), "names no file", BLOCKS, expected=()),
     Case(
         "F01",
