@@ -347,7 +347,7 @@ class AnswerApproval(_Command, frozen=True, kw_only=True):
     call_id: int
     """The number of the question."""
     approved: bool
-    """Write it, or leave the files as they are."""
+    """Do it, or do without it: files stay as they are, a command does not run, work ends."""
 
 
 class StepEdit(msgspec.Struct, frozen=True):

@@ -5,6 +5,8 @@ engine process emits `EngineEvent`s over the socket pair; the session adds its o
 event with `seq` and `t_s`, and publishes the whole stream. No futures, widgets or arrays inside.
 """
 
+from typing import Literal
+
 import msgspec
 
 from agspec_tui.engine_events import (
@@ -27,6 +29,7 @@ from agspec_tui.engine_events import (
 __all__ = [
     "ApprovalAnswered",
     "ApprovalRequested",
+    "Asks",
     "CacheRestored",
     "CacheSaved",
     "Calibrated",
@@ -203,15 +206,21 @@ class EditRefused(EventRoot, frozen=True, kw_only=True):
     """Why: file, place and the nearest real lines."""
 
 
+Asks = Literal["edit", "command", "plan", "go_on"]
+"""What a question is about."""
+
+
 class ApprovalRequested(EventRoot, frozen=True, kw_only=True):
     """The session waits for the user's yes or no."""
 
     call_id: int
     """Number of the question; `AnswerApproval` names it."""
+    asks: Asks = "edit"
+    """What it is about: writing an edit, running a command, working by a plan, or going on."""
     summary: str
     """What would be done, in one line."""
     diff: str
-    """The change in full; empty if it is about a command."""
+    """The change in full, the plan as lines, or what was tried; empty if it is about a command."""
     command: str = ""
     """The command line that would run; empty if it is about a change."""
     steps: tuple[PlanStep, ...] = ()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from agspec_tui.commands import AnswerApproval, EditPlan
 from agspec_tui.config import ApprovalMode
-from agspec_tui.events import ApprovalAnswered, ApprovalRequested, Event, PlanStep
+from agspec_tui.events import ApprovalAnswered, ApprovalRequested, Asks, Event, PlanStep
 from agspec_tui.session.handover import EditSet
 from agspec_tui.session.interrupt import InterruptSwitch
 
@@ -52,15 +52,8 @@ class Approvals:
             return False
         if self.mode in ("auto-edit", "full-auto"):
             return True
-        return await self._answer(
-            ApprovalRequested(
-                turn=turn,
-                role="coder",
-                call_id=self._next_call(),
-                summary=f"write {', '.join(edits.files)}",
-                diff=edits.diff,
-            )
-        )
+        summary = f"write {', '.join(edits.files)}"
+        return await self._answer("edit", turn, "coder", summary, edits.diff)
 
     async def ask_command(self, command: str, reason: str, turn: int, role: str) -> bool:
         """Whether a command may run that does not run unasked.
@@ -76,16 +69,8 @@ class Approvals:
         """
         if self.mode == "full-auto":
             return True
-        return await self._answer(
-            ApprovalRequested(
-                turn=turn,
-                role=role,
-                call_id=self._next_call(),
-                summary=f"run `{command}` ({reason})",
-                diff="",
-                command=command,
-            )
-        )
+        summary = f"run `{command}` ({reason})"
+        return await self._answer("command", turn, role, summary, command=command)
 
     async def ask_plan(self, steps: tuple[PlanStep, ...], turn: int) -> tuple[PlanStep, ...]:
         """The plan to work by: this one, or what the user has made of it.
@@ -97,18 +82,8 @@ class Approvals:
         if not self._review_plan or self.mode != "ask":
             return steps
         self._steps = steps
-        lines = (f"{', '.join(step.files)}: {step.change}" for step in steps)
-        agreed = await self._answer(
-            ApprovalRequested(
-                turn=turn,
-                role="planner",
-                call_id=self._next_call(),
-                summary="work by this plan",
-                diff="\n".join(lines),
-                steps=steps,
-            )
-        )
-        if not agreed:
+        lines = "\n".join(f"{', '.join(step.files)}: {step.change}" for step in steps)
+        if not await self._answer("plan", turn, "planner", "work by this plan", lines, steps=steps):
             raise PlanRejected
         return self._steps
 
@@ -125,19 +100,11 @@ class Approvals:
         """
         if self.mode != "ask":
             return True
-        return await self._answer(
-            ApprovalRequested(
-                turn=turn,
-                role="coder",
-                call_id=self._next_call(),
-                summary=question,
-                diff=detail,
-            )
-        )
+        return await self._answer("go_on", turn, "coder", question, detail)
 
     def take_plan(self, command: EditPlan) -> None:
         """Settle an open question about a plan with another plan."""
-        if self._open is not None and self._open[0].steps:
+        if self._open is not None and self._open[0].asks == "plan":
             if self._open[0].call_id == command.call_id:
                 self._steps = tuple(PlanStep(step.files, step.change) for step in command.steps)
             self.take(AnswerApproval(call_id=command.call_id, approved=True))
@@ -159,11 +126,29 @@ class Approvals:
         )
         answer.set_result(command.approved)
 
-    def _next_call(self) -> int:
+    async def _answer(
+        self,
+        asks: Asks,
+        turn: int,
+        role: str,
+        summary: str,
+        diff: str = "",
+        *,
+        command: str = "",
+        steps: tuple[PlanStep, ...] = (),
+    ) -> bool:
+        """Ask one question, and wait for its answer."""
         self._n_calls += 1
-        return self._n_calls
-
-    async def _answer(self, question: ApprovalRequested) -> bool:
+        question = ApprovalRequested(
+            turn=turn,
+            role=role,
+            call_id=self._n_calls,
+            asks=asks,
+            summary=summary,
+            diff=diff,
+            command=command,
+            steps=steps,
+        )
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._open = (question, answer)
         self._publish(question)

@@ -97,6 +97,7 @@ class Bridge:
         self._state = state
         self._view = view
         self._test_command = ""
+        self._asks = ""
 
     def pump(self) -> int:
         """Take in all waiting events; returns how many. An event never ends the app."""
@@ -209,9 +210,12 @@ class Bridge:
                 view.write(entries.warning(f"edit refused: {event.message}", "nothing was written"))
             case ApprovalRequested():
                 state.activity = "waiting for approval"
+                self._asks = event.asks
                 view.ask(event)
             case ApprovalAnswered():
-                state.activity = "writing" if event.approved else "working"
+                state.activity = "working"
+                if event.approved and self._asks == "edit":
+                    state.activity = "writing"
                 view.settled(event.call_id)
                 view.write(entries.note("approved" if event.approved else "rejected"))
             case EditApplied():

@@ -67,7 +67,8 @@ async def test_another_line_runs_after_a_yes_and_then_unasked(tmp_path, mode):
     for _ in range(2):
         assert (await asked.line("echo 1 > a")).exit_code == 0
     [question] = asked.questions
-    assert (question.command, question.diff) == ("echo 1 > a", "")
+    assert (question.asks, question.command) == ("command", "echo 1 > a")
+    assert question.diff == ""
     assert (question.turn, question.role) == (2, "coder")
     assert "redirect" in question.summary
     assert of(asked.events, ApprovalAnswered)[0].role == "coder"

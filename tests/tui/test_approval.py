@@ -50,10 +50,25 @@ async def test_the_approval_shows_summary_files_and_the_whole_diff():
         assert shown == question.diff.removesuffix("\n").split("\n")
 
 
+@pytest.mark.parametrize(("asks", "title"), [("plan", "Work by this plan?"), ("go_on", "Go on?")])
+async def test_a_plan_and_going_on_are_no_change_of_files(asks, title):
+    async with driven() as d:
+        text = "--- a.py\n+++ b.py: add the numbers\nTurn 3: 2 of 5 tests fail."
+        await d.show(ApprovalRequested(call_id=9, asks=asks, summary="so?", diff=text))
+        assert d.app.screen.query_one("#approval").border_title == title
+        assert str(d.app.screen.query_one("#approval-files").content) == ""
+        shown = d.app.screen.query_one("#approval-diff").plain_text
+        assert all(line in shown for line in text.splitlines())
+        await d.show(ApprovalAnswered(call_id=9, approved=True))
+        assert d.app.state.activity == "working"
+
+
 async def test_a_command_is_shown_in_full_under_its_own_title():
     async with driven() as d:
         command = "make build\n" + "x" * 300
-        await d.show(ApprovalRequested(call_id=9, summary="run it", diff="", command=command))
+        await d.show(
+            ApprovalRequested(call_id=9, asks="command", summary="run it", diff="", command=command)
+        )
         assert d.app.screen.query_one("#approval").border_title == "Run this command?"
         shown = d.app.screen.query_one("#approval-diff").plain_text
         assert "make build" in shown

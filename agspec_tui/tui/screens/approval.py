@@ -1,4 +1,4 @@
-"""Asks before anything is written: the change in full, and a yes or a no."""
+"""Asks before anything is done: what it is in full, and a yes or a no."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -21,6 +21,12 @@ QUIET_S = 1.0
 """Answers are ignored for this long after the question appears: the keys were typed elsewhere."""
 TYPING_S = 0.5
 """An ignored key asks for this much more silence."""
+_TITLES = {
+    "edit": "Write this change?",
+    "command": "Run this command?",
+    "plan": "Work by this plan?",
+    "go_on": "Go on?",
+}
 _SCROLL_KEYS = frozenset(
     {"up", "down", "pageup", "pagedown", "home", "end", "left", "right", "tab", "shift+tab"}
 )
@@ -44,28 +50,30 @@ class ApprovalScreen(ModalScreen[bool | None]):
 
     def compose(self) -> ComposeResult:
         """Summary, files, diff, keys."""
-        _, files = parse(self._question.diff)
+        _, files = parse(self._question.diff if self._question.asks == "edit" else "")
         names = "\n".join(
             f"± {one_line(file.path)}  +{file.n_added} -{file.n_removed}  {file.note}".rstrip()
             for file in files
         )
         with Vertical(id="approval") as box:
-            is_command = bool(self._question.command)
-            box.border_title = "Run this command?" if is_command else "Write this change?"
+            box.border_title = _TITLES[self._question.asks]
             yield Static(one_line(self._question.summary), id="approval-summary", markup=False)
             yield Static(names, id="approval-files", markup=False)
             yield Transcript(id="approval-diff", max_lines=50_000)
             yield Static(id="approval-keys", markup=False)
 
     def on_mount(self) -> None:
-        """Show the diff from its beginning."""
+        """Show what it is about from its beginning."""
         view = self.query_one(Transcript)
-        lines, _ = parse(self._question.diff)
         view.following = False
-        view.extend(entries.diff_line(item) for item in lines)
-        # In full and line by line: the summary is one line, and may be cut.
-        for text in self._question.command.splitlines():
-            view.extend(entries.note(text))
+        if self._question.asks == "edit":
+            lines, _ = parse(self._question.diff)
+            view.extend(entries.diff_line(item) for item in lines)
+        else:
+            # In full and line by line: the summary is one line, and may be cut.
+            text = self._question.command or self._question.diff
+            for line in text.splitlines():
+                view.extend(entries.note(line))
         view.focus()
         self.show_keys()
         self.set_interval(0.1, self.show_keys)
