@@ -92,7 +92,7 @@ def read_issue(issue: str) -> str:
         if path.is_dir():
             raise UsageError(f"the issue {issue} is a folder", "--issue FILE or TEXT")
         if path.is_file():
-            if is_secret(path.name) or is_secret(path.resolve().name):
+            if is_secret(str(path)) or is_secret(str(path.resolve())):
                 raise UsageError(f"the issue {issue} may hold secrets", "--issue FILE or TEXT")
             text = path.read_text(encoding="utf-8-sig")
             issue = f"file {issue}"

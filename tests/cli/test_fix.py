@@ -109,7 +109,10 @@ def test_a_folder_or_bytes_are_no_issue(tmp_path):
 def test_d07_a_secret_file_is_no_issue(tmp_path):
     (tmp_path / ".env").write_text("A=b\n")
     (tmp_path / "issue.md").symlink_to(".env")
-    for name in (".env", "issue.md"):
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "config").write_text("Host x\n")
+    (tmp_path / "other.md").symlink_to(".ssh/config")
+    for name in (".env", "issue.md", ".ssh/config", "other.md"):
         with pytest.raises(UsageError, match="may hold secrets"):
             read_issue(str(tmp_path / name))
 
