@@ -45,7 +45,6 @@ SAFE = (
     Safe("git branch", f"{_PRINT} -a -r -v -vv --all --list --show-current --contains", 0),
     Safe("git describe", "--tags --always --dirty --abbrev"),
     Safe("git diff", f"{_GIT} -b -w -U -M --cached --staged --check --unified --word-diff"),
-    Safe("git grep", f"{_PRINT} -n -i -w -l -c -e -E -F -A -B -C -h --line-number --count"),
     Safe("git log", _GIT_LOG),
     Safe("git ls-files", "-c -d -m -o -s -t -z --exclude-standard --others --cached --modified"),
     Safe("git rev-parse", "--show-toplevel --abbrev-ref --short --verify"),

@@ -91,7 +91,8 @@ class Permissions:
         rule = _matching(self._deny, words)
         if rule:
             return _denied(rule)
-        allowed = _matching(self._user.allow, words)
+        # By the word as it stands: `allow = ["pytest"]` is not about `./pytest`.
+        allowed = any(_begins(words, rule) for rule in self._user.allow)
         never = "" if allowed else _never(command)
         if never:
             return Permission("deny", never)
@@ -128,7 +129,8 @@ class Permissions:
         outside = False
         for piece in {word, *_PIECES.split(word), word.lstrip("-")}:
             pure = PurePosixPath(piece)
-            if is_secret(piece) or is_secret(self._real(pure)):
+            is_path = "/" in piece or "." in piece or _exists(self._root / pure)
+            if is_path and (is_secret(piece) or is_secret(self._real(pure))):
                 return Permission("deny", f"{word} may hold secrets")
             outside = outside or piece.startswith(("/", "~")) or ".." in pure.parts
             if pure.parts and not outside and _exists(self._root / pure):
@@ -150,7 +152,7 @@ def _exists(path: Path) -> bool:
 
 
 def _matching(rules: Iterable[str], words: tuple[str, ...]) -> str:
-    """The first rule whose words a command begins with; empty for none."""
+    """The first rule whose words a command begins with, from any folder; empty for none."""
     names = (PurePosixPath(words[0]).name, *words[1:])
     return next((rule for rule in rules if _begins(names, rule) or _begins(words, rule)), "")
 

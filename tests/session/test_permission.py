@@ -146,6 +146,16 @@ def test_the_users_rules_widen_and_narrow(root):
     assert rules.judge("pkill other").verdict == "deny"
     assert rules.judge("git log").verdict == "ask"
     assert rules.judge("/bin/ls").verdict == "deny"
+    assert rules.judge("./make test").verdict == "ask"
+
+
+def test_a_word_is_no_secret_file_unless_it_may_be_a_path(root):
+    rules = permissions(root)
+    assert rules.judge("grep -n id_user a.py").verdict == "allow"
+    (root / "id_user").write_text("x\n")
+    for line in ("cat id_user", "cat pkg/id_user", "cat id_user.pub", "cat id_*"):
+        assert rules.judge(line).verdict == "deny"
+    assert rules.judge("git grep x").verdict == "ask"
 
 
 def test_x07_a_repositorys_rules_narrow_and_never_widen(root):
