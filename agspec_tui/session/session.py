@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import secrets
 import time
-import traceback
 from pathlib import Path
 
 import msgspec
@@ -41,6 +40,7 @@ from agspec_tui.session import calibration
 from agspec_tui.session.approval import Approvals
 from agspec_tui.session.bus import Bus
 from agspec_tui.session.corpus_upkeep import CorpusUpkeep
+from agspec_tui.session.crash_log import internal
 from agspec_tui.session.draft_counts import DraftCounts, start_or_complain
 from agspec_tui.session.egress import EgressMeter
 from agspec_tui.session.gate import CommandGate, open_gate
@@ -277,8 +277,14 @@ class Session:
 
     def _take_back(self, *, again: bool) -> None:
         if self._is_free():
-            work = self._storing.take_back(again=again)
+            work = self._taken_back(again=again)
             self._task = asyncio.get_running_loop().create_task(work)
+
+    async def _taken_back(self, *, again: bool) -> None:
+        try:
+            await self._storing.take_back(again=again)
+        except Exception as error:
+            self._complain(internal(error))
 
     def _is_free(self) -> bool:
         """Whether work can begin; says so if other work is under way."""
@@ -306,10 +312,7 @@ class Session:
             outcome = Outcome("cancelled", "The session was closed.")
         except Exception as error:
             # The turn boundary: a bug ends the task, never the session.
-            log = _write_log(error)
-            outcome = self._failed(
-                EngineError(f"internal error: {type(error).__name__}: {error}", f"see {log}")
-            )
+            outcome = self._failed(internal(error))
         diff = await self._settle(task, outcome)
         self._publish(
             TaskFinished(
@@ -330,10 +333,12 @@ class Session:
                 await task.put_back(_WHY[outcome.status])
             return await asyncio.to_thread(task.workspace.diff)
         except AgspecError as error:
-            self._publish(
-                Warned(message=f"files could not be put back: {error.message}", hint=error.hint)
-            )
-            return ""
+            failed: AgspecError = error
+        except Exception as error:
+            failed = internal(error)
+        reason = f"files could not be put back or compared: {failed.message}"
+        self._publish(Warned(message=reason, hint=failed.hint))
+        return ""
 
     def _ready(self) -> Services:
         """What a task needs.
@@ -388,13 +393,3 @@ _WHY = {
     "cancelled": "the task was stopped",
     "failed": "the task could not go on",
 }
-
-
-def _write_log(error: BaseException) -> Path:
-    """Append a traceback to the session's log file."""
-    path = logs_dir() / "session.log"
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8", errors="backslashreplace") as log:
-            log.write("".join(traceback.format_exception(error)))
-    return path
