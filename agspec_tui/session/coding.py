@@ -52,6 +52,8 @@ class Coding:
     """The issue."""
     tests_allowed: bool
     """Whether the issue asks for changed tests."""
+    action: str = ""
+    """Names the last attempt's edit, whether it was refused or not; empty if there was none."""
     tried: list[Tried] = field(default_factory=list)
     """What each earlier attempt did and why it did not do."""
     _seen: dict[str, int] = field(default_factory=dict)
@@ -85,6 +87,7 @@ class Coding:
             UsageError: not even the smallest prompt fits the context.
         """
         self.workspace.discard()
+        self.action = ""
         refusals: list[EditError] = []
         for step in steps:
             try:
@@ -96,7 +99,8 @@ class Coding:
             raise refusals[0] if refusals else EditError("the reply changes nothing")
         for refusal in refusals:
             self._warn(turn, f"one step was left out: {refusal.message}", refusal.hint)
-        earlier = self._seen.setdefault(fingerprint(edits), turn)
+        self.action = fingerprint(edits)
+        earlier = self._seen.setdefault(self.action, turn)
         if earlier != turn:
             self.workspace.discard()
             raise EditError(
@@ -108,6 +112,10 @@ class Coding:
         """An edit was tested and did not do."""
         self.tried.append(Tried(change_stub(edits.diff), outcome))
         self._note = ""
+
+    def forget(self, edits: EditSet) -> None:
+        """An edit was not tested: it may come again."""
+        self._seen.pop(fingerprint(edits), None)
 
     def remember_refusal(self, error: EditError) -> None:
         """A reply could not be landed: the next prompt says so at its end."""

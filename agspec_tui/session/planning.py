@@ -35,6 +35,8 @@ class Planning:
     """Text of every file an agent may see, by path, as of the plan."""
     n_unread: int = 0
     """Files an agent may see whose text is not there, because there are too many."""
+    _ranked: tuple[RunResult, list[Candidate]] | None = None
+    """The last ranking, and the run it was made by."""
 
     async def plan(self, turn: int, base: RunResult, *, tests_allowed: bool) -> Plan:
         """Let the planner say which files to change; fall back to the likeliest.
@@ -84,11 +86,15 @@ class Planning:
                 f"{self.n_unread} files of the repository were not read: it is too large",
                 "open a part of it, or let .gitignore leave files out",
             )
-        return await asyncio.to_thread(self.rank, base)
+        self._ranked = None
+        return await self.ranked(base)
 
-    def rank(self, run: RunResult) -> list[Candidate]:
+    async def ranked(self, run: RunResult) -> list[Candidate]:
         """The source files, the likeliest by the issue and a run first."""
-        return rank(self.texts, self.issue, run.output, run.failing)
+        if self._ranked is None or self._ranked[0] is not run:
+            found = await asyncio.to_thread(rank, self.texts, self.issue, run.output, run.failing)
+            self._ranked = run, found
+        return self._ranked[1]
 
     async def _reviewed(self, turn: int, plan: Plan, steps: tuple[PlanStep, ...]) -> Plan:
         """The plan as the person wants it; as it is where nobody is asked."""
@@ -115,10 +121,12 @@ class Planning:
         is_offered = bool(planner.look_grammar) and len(candidates) > limits.n_plain_files
         loop, looks = ActionLoop(_N_SAME_LOOKS, _N_SAME_LOOKS), list[tuple[str, str]]()
         n_left = limits.n_looks
+        listed = candidates[: limits.n_list_lines]
+        n_lines = await n_listed(speaker.count_text, listed, limits.n_map_tokens)
         while True:
             n_offered = n_left if is_offered else 0
             grammar = planner.look_grammar if n_offered else planner.grammar
-            prompt = await self._prompt(candidates, base, looks, n_offered)
+            prompt = await self._prompt(candidates, n_lines, base, looks, n_offered)
             asked = replace(planner, grammar=grammar)
             said = (await speaker.say(asked, turn, prompt)).text
             look = read_look(said)
@@ -143,6 +151,7 @@ class Planning:
     async def _prompt(
         self,
         candidates: Sequence[Candidate],
+        n_lines: int,
         base: RunResult,
         looks: Sequence[tuple[str, str]],
         n_looks_left: int,
@@ -152,7 +161,6 @@ class Planning:
         limits = planner.settings.limits
         room = speaker.room(planner)
         n_all = min(limits.n_list_lines, len(candidates))
-        n_lines = await n_listed(speaker.count_text, candidates[:n_all], limits.n_map_tokens)
         while True:
             limits = msgspec.structs.replace(limits, n_list_lines=n_lines)
             blocks = planner_blocks(self.issue, candidates, base, limits, looks, n_looks_left)

@@ -96,11 +96,8 @@ def planner_blocks(
         looks: what was looked at, each with what was to be seen.
         n_looks_left: how many more looks are offered; 0 for none.
     """
-    lines = [candidate.line() for candidate in candidates[: limits.n_list_lines]]
-    n_more = len(candidates) - len(lines)
-    if n_more > 0:
-        lines.append(f"({n_more} more files)")
-    blocks = [Block(issue.strip(), "Issue"), Block("\n".join(lines), "Files")]
+    listed = _file_list(candidates, limits.n_list_lines)
+    blocks = [Block(issue.strip(), "Issue"), Block(listed, "Files")]
     if not run.ok:
         blocks.append(_output(run, limits))
     blocks += [Block(shown, title, title, order=0) for title, shown in looks]
@@ -112,6 +109,13 @@ def planner_blocks(
         )
     blocks.append(Block(asked))
     return blocks
+
+
+def _file_list(candidates: Sequence[Candidate], n_lines: int) -> str:
+    """The first files with the names they define, and how many more there are."""
+    lines = [candidate.line() for candidate in candidates[:n_lines]]
+    n_more = len(candidates) - len(lines)
+    return "\n".join([*lines, f"({n_more} more files)"] if n_more > 0 else lines)
 
 
 def coder_message(context: CoderContext, form: Form, limits: Limits) -> str:
@@ -148,11 +152,17 @@ def coder_blocks(context: CoderContext, form: Form, limits: Limits) -> list[Bloc
 
 
 def answer_blocks(
-    question: str, candidates: Sequence[Candidate], files: Sequence[ShownFile], limits: Limits
+    question: str, candidates: Sequence[Candidate], files: Sequence[ShownFile], n_lines: int
 ) -> list[Block]:
-    """Files with the names they define, the likeliest in full, and the question last."""
-    lines = [candidate.line() for candidate in candidates[: limits.n_list_lines]]
-    blocks = [Block("\n".join(lines), "Files", "the list of files", 2)]
+    """Files with the names they define, the likeliest in full, and the question last.
+
+    Args:
+        question: the question.
+        candidates: source files, the likeliest first.
+        files: files to show.
+        n_lines: most files to list.
+    """
+    blocks = [Block(_file_list(candidates, n_lines), "Files", "the list of files", 2)]
     # The least likely goes first where there is no room.
     for order, file in enumerate(reversed(files)):
         text, _ = cut_lines(file.text)

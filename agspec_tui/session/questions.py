@@ -10,6 +10,7 @@ from agspec_tui.session.planning import Planning
 from agspec_tui.session.prompts import ShownFile, answer_blocks
 from agspec_tui.session.services import Services
 
+_CUT = "[the answer was cut off here]"
 _TELLING = frozenset({"describe", "explain", "summarise", "summarize"})
 _ASKING_TEXT = "what what's whats why how how's where where's which who who's when whose"
 _ASKING = frozenset(_ASKING_TEXT.split())
@@ -67,11 +68,12 @@ async def answer(services: Services, question: str, turn: int) -> str:
     for file in files:
         await services.index(file.path, file.text)
     fitted = await fit(
-        answer_blocks(question, ranked[:n_lines], files, limits),
+        answer_blocks(question, ranked, files, n_lines),
         lambda text: speaker.count(guide, text),
         speaker.room(guide),
     )
     if fitted is None:
         raise UsageError("the question does not fit the context", "shorten it")
     said = await speaker.say(guide, turn, fitted)
-    return said.text.strip() or "No answer was given."
+    text = said.text.strip() or "No answer was given."
+    return f"{text}\n{_CUT}" if said.stop_reason in ("length", "context") else text

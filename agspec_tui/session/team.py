@@ -38,7 +38,7 @@ class Outcome:
     """How a task ended."""
 
     status: str
-    """`fixed`, `not_fixed`, `planned`, `answered`, `edited` or `cancelled`."""
+    """`fixed`, `not_fixed`, `planned`, `answered`, `edited`, `cancelled` or `failed`."""
     summary: str
     """What was done or tried, in a few lines."""
 
@@ -93,8 +93,9 @@ class TeamTask:
             n_done = number + 1
             stopped = await self._stopped(n_done, n_turns)
             if stopped:
-                return self._ended("not_fixed", self._report(stopped, plan))
-        return self._ended("not_fixed", self._report(f"Not fixed in {n_turns} turns.", plan))
+                return self._ended("not_fixed", await self._report(stopped, plan))
+        closing = await self._report(f"Not fixed in {n_turns} turns.", plan)
+        return self._ended("not_fixed", closing)
 
     async def _turn(self, plan: Plan) -> Outcome | None:
         """One turn of the coder, and what comes of it; None if the issue is still open."""
@@ -123,12 +124,17 @@ class TeamTask:
         return None
 
     async def _sent_back(self, edits: EditSet) -> bool:
-        """Whether the reviewer sends an edit back to the coder, which it may once a task."""
+        """Whether the reviewer sends an edit back to the coder, which it may once a task.
+
+        Later concerns are shown to the person and stop nothing. The coder may insist: nobody has
+        tested the edit that was sent back.
+        """
         found = await concern(self._services, self._issue, edits, self.turn)
         if not found or self._was_sent_back:
             return False
         self._was_sent_back = True
         self.workspace.discard()
+        self._coding.forget(edits)
         self._coding.remember(edits, f"the reviewer: {found}")
         self._log.append(f"Turn {self.turn}: the reviewer sent the edit back: {found}.")
         return True
@@ -153,14 +159,15 @@ class TeamTask:
             return ""
         return f"Handed over after {n_done} turns."
 
-    def _report(self, closing: str, plan: Plan) -> str:
+    async def _report(self, closing: str, plan: Plan) -> str:
         """What helps the person who takes over."""
         lines = [closing]
         if self._base.failing:
             names = self._base.failing
             more = f" and {len(names) - _N_NAMED} more" if len(names) > _N_NAMED else ""
             lines.append(f"Still failing: {', '.join(names[:_N_NAMED])}{more}.")
-        lines.append(f"Likely files: {', '.join(self._focus(plan, self._base))}.")
+        likely = await self._focus(plan, self._base)
+        lines.append(f"Likely files: {', '.join(likely)}.")
         if self._coding.tried:
             last = self._coding.tried[-1]
             lines += ["Last tried:", *(f"  {line}" for line in last.stub.split("\n"))]
@@ -201,7 +208,9 @@ class TeamTask:
         self._base = base
         return base
 
-    def _steps(self, number: int, plan: Plan, base: RunResult) -> tuple[tuple[Step, ...], int]:
+    async def _steps(
+        self, number: int, plan: Plan, base: RunResult
+    ) -> tuple[tuple[Step, ...], int]:
         """What an attempt works on: first the whole plan, then the likely files in turns.
 
         Each reply is about one file: a small model changes it more often, and better, than when
@@ -217,18 +226,18 @@ class TeamTask:
         """
         if number == 0:
             return _one_by_one(plan.steps), 0
-        files = self._focus(plan, base)
+        files = await self._focus(plan, base)
         path = files[(number - 1) % len(files)]
         change = next((step.change for step in plan.steps if path in step.files), "")
         made = next((step.new for step in plan.steps if path in step.files), ())
         return (Step((path,), change, made),), 1 + (number - 1) // len(files)
 
-    def _focus(self, plan: Plan, base: RunResult) -> list[str]:
+    async def _focus(self, plan: Plan, base: RunResult) -> list[str]:
         """Files worth an attempt of their own: the plan's, then others nearly as likely.
 
         Files of a kept edit come last, since the rest of the bug is likely elsewhere.
         """
-        ranked = self._planning.rank(base)
+        ranked = await self._planning.ranked(base)
         enough = max(1, max(one.score for one in ranked) // 2)
         likely = [one.path for one in ranked if one.score >= enough]
         order = [one.path for one in ranked if one.path in plan.files]
@@ -237,16 +246,16 @@ class TeamTask:
 
     async def _propose(self, number: int, plan: Plan, base: RunResult) -> EditSet | None:
         """One attempt of the coder; None if its reply could not be landed."""
-        steps, n_before = self._steps(number, plan, base)
+        steps, n_before = await self._steps(number, plan, base)
         tests = {path: text for path, text in self._planning.texts.items() if is_test(path)}
         try:
             edits = await self._coding.attempt(n_before, self.turn, steps, base, tests)
         except EditError as error:
             self._n_unreadable = self._n_unreadable + 1 if isinstance(error, UnreadError) else 0
-            self._last_action = error.message
+            self._last_action = self._coding.action or error.message
             self._refuse(n_before, error)
             return None
-        self._n_unreadable, self._last_action = 0, edits.diff
+        self._n_unreadable, self._last_action = 0, self._coding.action
         self._services.publish(
             EditProposed(
                 turn=self.turn, role="coder", form=edits.form, files=edits.files, diff=edits.diff
@@ -260,6 +269,7 @@ class TeamTask:
             await asyncio.to_thread(self.workspace.write, edits, self.turn)
         except EditError as error:
             self.workspace.discard()
+            self._coding.forget(edits)
             self._refuse(0, error, edits.form)
             return False
         self._services.publish(EditApplied(turn=self.turn, role="coder", files=edits.files))

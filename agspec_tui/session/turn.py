@@ -90,6 +90,8 @@ class Speaker:
     ) -> GenerationFinished:
         """Generate the reply of `role` to a prompt, in a fresh context behind its system message.
 
+        A reply that only repeats itself comes back without its text, and the user is told.
+
         Args:
             role: who speaks.
             turn: the turn it belongs to.
@@ -121,6 +123,7 @@ class Speaker:
             raise Interrupted
         if finished.stop_reason == "loop":
             self._publish(_looped(role, turn, finished))
+            return replace(finished, text="")
         return finished
 
     async def _counted(self, messages: tuple[Message, ...]) -> int:

@@ -1,3 +1,4 @@
+import asyncio
 import json
 
 import pytest
@@ -33,6 +34,9 @@ from tests.session.scripted import (
 @pytest.fixture
 def repo(tmp_path):
     return make_repo(tmp_path / "repo")
+
+
+SOME_TEXT = " ".join(f"{number * number} then {number}" for number in range(300))
 
 
 async def solve(repo, path, *, text="total() gives the wrong sum", on_event=None, **settings):
@@ -143,6 +147,7 @@ async def test_the_person_can_change_the_plan_before_coding_starts(repo, tmp_pat
     assert events[-1].status == "fixed"
     asked = of(events, ApprovalRequested)[0]
     assert (asked.summary, asked.steps[0].files) == ("work by this plan", ("show.py",))
+    assert [one.asks for one in of(events, ApprovalRequested)] == ["plan", "edit"]
     mine = of(events, PlanProposed)[-1]
     assert (mine.role, mine.steps[0].files, mine.steps[0].change) == ("user", ("calc.py",), "Add.")
 
@@ -177,6 +182,18 @@ async def test_a_question_is_answered_without_an_edit(repo, tmp_path):
     assert (events[-1].status, events[-1].summary) == ("answered", "It sums.")
     assert [event.role for event in of(events, TurnStarted)] == ["guide"]
     assert snapshot(repo) == before
+
+
+async def test_an_answer_that_is_cut_or_goes_round_says_so(repo, tmp_path):
+    asked = "What does calc.py do?"
+    long = await solve(repo, script(tmp_path, "It sums. " + SOME_TEXT), text=asked)
+    assert long[-1].summary.startswith("It sums.")
+    assert long[-1].summary.endswith("[the answer was cut off here]")
+    round_ = await solve(
+        repo, script(tmp_path, "It adds the numbers up. " * 100), text=asked, n_ctx=8000
+    )
+    assert round_[-1].summary == "No answer was given."
+    assert any("over and was stopped" in event.message for event in of(round_, Warned))
 
 
 def without_tests(tmp_path):
@@ -221,15 +238,24 @@ async def test_t15_three_replies_that_are_no_edits_end_the_task(repo, tmp_path):
     assert snapshot(repo) == before
 
 
-@pytest.mark.parametrize(("bug", "n_turns"), [("L02", 5), ("L06", 5)])
-async def test_the_same_edit_over_and_over_is_warned_of_and_stopped(repo, tmp_path, bug, n_turns):
-    replies = [wrong(2), "FAIL: x", *[wrong(2)] * 9]
-    path = script(tmp_path, plan("calc.py"), *replies)
-    (tmp_path / "home").mkdir()
+@pytest.mark.parametrize("bug", ["L02 the same edit", "L06 the same reply that is no edit"])
+async def test_the_same_over_and_over_is_warned_of_and_stopped(repo, tmp_path, own_home, bug):
+    (own_home / "agents").mkdir(parents=True)
+    (own_home / "agents" / "team.toml").write_text(
+        'schema = 1\norder = ["planner", "coder", "executor"]\nmax_turns = 9\n'
+    )
+    before = snapshot(repo)
+    is_edit = bug.startswith("L02")
+    same = wrong(2) if is_edit else whole("show.py", "x = (\n")
+    path = script(tmp_path, plan("calc.py"), same, *(["FAIL: x"] if is_edit else []), *[same] * 9)
     events = await solve(repo, path, max_turns=9)
-    assert events[-1].status == "not_fixed", bug
-    assert len(of(events, EditApplied)) == 1
-    assert len(of(events, EditRefused)) + 1 <= n_turns
+    assert events[-1].status == "not_fixed"
+    assert "Stopped: the coder does the same over and over." in events[-1].summary
+    warned = [event.turn for event in of(events, Warned) if "again and again" in event.message]
+    assert warned == [3, 4]
+    assert len(of(events, EditApplied)) == is_edit
+    assert len(of(events, EditRefused)) == 5 - is_edit
+    assert snapshot(repo) == before
 
 
 @pytest.mark.parametrize(("go_on", "n_turns"), [(True, 5), (False, 3)])
@@ -246,12 +272,28 @@ async def test_after_the_third_failure_the_person_decides(repo, tmp_path, go_on,
     events = await solve(repo, SCRIPTS / "hopeless.json", auto=False, on_event=reply)
     assert [event.summary for event in asked] == ["go on for 2 more turns"]
     assert "Turn 3" in asked[0].diff
+    assert asked[0].asks == "go_on"
     finished = events[-1]
     assert isinstance(finished, TaskFinished)
     assert finished.status == "not_fixed"
     assert len(of(events, EditApplied)) == n_turns
     for part in ("Still failing: ", "Likely files: calc.py", "Last tried:"):
         assert part in finished.summary
+
+
+async def test_a_failure_nobody_foresaw_at_the_end_still_ends_the_task(repo, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("planted")
+
+    async def plant(_, event):
+        if isinstance(event, TurnStarted) and event.role == "executor":
+            monkeypatch.setattr(asyncio, "to_thread", broken)
+        if isinstance(event, TaskFinished):
+            monkeypatch.undo()
+
+    events = await solve(repo, SCRIPTS / "fixed.json", on_event=plant, keep_sessions=False)
+    assert events[-1].status == "fixed"
+    assert any("internal error: RuntimeError: planted" in one.message for one in of(events, Warned))
 
 
 # ── the reviewer ─────────────────────────────────────────────────────────────────────────────────
@@ -272,6 +314,17 @@ async def test_a_reviewer_who_agrees_lets_the_edit_through(with_reviewer, repo, 
     assert [event.role for event in of(events, TurnStarted)] == [
         "planner", "coder", "reviewer", "executor",
     ]  # fmt: skip
+
+
+async def test_the_coder_may_insist_on_an_edit_that_was_sent_back(with_reviewer, repo, tmp_path):
+    right = whole("calc.py", FIXED)
+    path = script(
+        tmp_path, plan("calc.py"), right, "CONCERN: too plain", right, "CONCERN: still", "PASS"
+    )
+    events = await solve(repo, path)
+    assert events[-1].status == "fixed"
+    assert [event.turn for event in of(events, EditApplied)] == [2]
+    assert not of(events, EditRefused)
 
 
 async def test_a_reviewer_sends_an_edit_back_once(with_reviewer, repo, tmp_path):
