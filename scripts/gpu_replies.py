@@ -73,7 +73,7 @@ def settings_for(model: Path, n_ctx: int, n_batch: int) -> Config:
 
 def load_for(config: Config, n_sequences: int) -> LoadModel:
     """What the engine loads."""
-    return msgspec.structs.replace(plan_load(config), n_seq_max=max(4, n_sequences))
+    return plan_load(config, n_at_once=n_sequences)
 
 
 def methods_of(config: Config) -> dict[str, ConfigureDrafting]:

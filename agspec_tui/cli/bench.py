@@ -80,7 +80,7 @@ def bench(
     chosen = parse_methods(methods, config)
     texts = read_prompts(prompts, [kind for kind in map(str.strip, kinds.split(",")) if kind])
     require_enough(texts, batch)
-    load = plan_load(config)
+    load = plan_load(config, n_at_once=batch)
     _announce(load.name, chosen, texts, batch)
     with tempfile.TemporaryDirectory(prefix="agspec-bench-") as folder:
         report = asyncio.run(_measure(config, load, chosen, texts, repeat, batch, Path(folder)))
@@ -107,7 +107,6 @@ async def _measure(
     record = folder / "bench.jsonl"
     load = msgspec.structs.replace(
         load,
-        n_seq_max=max(load.n_seq_max, batch),
         # One recording holds one generation at a time.
         record=str(record) if batch == 1 else "",
     )

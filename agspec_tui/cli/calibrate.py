@@ -39,7 +39,7 @@ def calibrate(config: Config, batches: str, json_file: str | None) -> int:
     and used from then on.
     """
     wanted = read_batches(batches)
-    load = msgspec.structs.replace(plan_load(config), n_seq_max=max(4, *wanted))
+    load = plan_load(config, n_at_once=max(wanted))
     drafting = plan_drafting(msgspec.structs.replace(config, drafter="none", policy="off"))
     if json_file is not None and json_file != "-" and not Path(json_file).parent.is_dir():
         raise UsageError(f"{json_file} cannot be written", "--json FILE, in a folder that exists")

@@ -164,7 +164,8 @@ def check_fits(header: GgufHeader, wanted: Wanted, room: Room | None = None) -> 
         )
     if made.fits(room):
         return made
-    where, needed, there = "memory", made.total_bytes, room.host
+    both = made.devices.total if made.n_gpu_layers and room.is_shared else 0
+    where, needed, there = "memory", made.total_bytes + both, room.host
     if made.devices.total > room.on_devices:
         names = " and ".join(device.name for device in room.devices)
         where, needed, there = f"memory of {names}", made.devices.total, room.on_devices

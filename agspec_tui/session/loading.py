@@ -20,7 +20,7 @@ from agspec_tui.policy.choose import make_policy
 from agspec_tui.session.devices import found_devices
 
 
-def plan_load(config: Config, there: Room | None = None) -> LoadModel:
+def plan_load(config: Config, there: Room | None = None, n_at_once: int = 1) -> LoadModel:
     """The model of the settings, with a context that it was trained for and that fits.
 
     A context that does not fit is refused here, since the kernel would kill the engine over it.
@@ -28,16 +28,18 @@ def plan_load(config: Config, there: Room | None = None) -> LoadModel:
     Args:
         config: the settings.
         there: memory that may be taken; by default what is free now.
+        n_at_once: sequences that are decoded at once, where they are more than a session has.
 
     Raises:
         ModelError: the model is unknown, missing or damaged, or does not fit.
         UsageError: the context or the batch is too small.
     """
     model = resolve(config.model)
+    n_seq_max = max(Wanted(n_ctx=config.n_ctx).n_seq_max, n_at_once)
     n_ctx, n_gpu_layers = config.n_ctx, config.n_gpu_layers
     if model.header is not None:
         n_ctx = wanted_n_ctx(config, model.header)
-        made = check_fits(model.header, wanted(config, n_ctx), there or room(config))
+        made = check_fits(model.header, wanted(config, n_ctx, n_seq_max), there or room(config))
         n_gpu_layers = made.n_gpu_layers
     return LoadModel(
         path=model.path,
@@ -55,11 +57,12 @@ def plan_load(config: Config, there: Room | None = None) -> LoadModel:
         cache_type_k=config.cache_type_k,
         cache_type_v=config.cache_type_v,
         n_snapshots=config.n_snapshots,
+        n_seq_max=n_seq_max,
     )
 
 
-def wanted(config: Config, n_ctx: int) -> Wanted:
-    """What the settings want of memory, with a context of `n_ctx` tokens."""
+def wanted(config: Config, n_ctx: int, n_seq_max: int = 4) -> Wanted:
+    """What the settings want of memory, with a context of `n_ctx` tokens for so many sequences."""
     return Wanted(
         n_ctx=n_ctx,
         n_batch=config.n_batch,
@@ -68,6 +71,7 @@ def wanted(config: Config, n_ctx: int) -> Wanted:
         flash_attention=config.flash_attention,
         n_gpu_layers=config.n_gpu_layers,
         n_snapshots=config.n_snapshots,
+        n_seq_max=n_seq_max,
     )
 
 

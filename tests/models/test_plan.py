@@ -6,7 +6,7 @@ from agspec_tui.errors import ModelError, UsageError
 from agspec_tui.models.gguf import GgufHeader, read_header
 from agspec_tui.models.memory import available_bytes
 from agspec_tui.models.needs import Wanted
-from agspec_tui.models.plan import Room, check_fits, largest_n_ctx, plan
+from agspec_tui.models.plan import Room, check_fits, in_units, largest_n_ctx, plan
 
 MIB = 1 << 20
 QWEN = GgufHeader(
@@ -79,7 +79,7 @@ def test_layers_without_attention_take_no_cache():
 def test_states_count_for_every_sequence_with_their_snapshots():
     hybrid = msgspec.structs.replace(QWEN, state_values=(1000, 0) * 14)
     made = plan(hybrid, wants(4096, n_seq_max=4, n_snapshots=6))
-    assert made.host.state == 14 * 1000 * 4 * 4 * 7
+    assert made.host.state == 14 * 1000 * 4 * 5 * 7
 
 
 def test_largest_context_fits_and_the_next_does_not():
@@ -201,6 +201,15 @@ def test_a_device_that_takes_the_host_s_memory_is_counted_once():
     assert check_fits(LAYERED, wants(4096), host(4_000_000_000, shared)).n_gpu_layers == 29
     with pytest.raises(ModelError):
         check_fits(LAYERED, wants(32768, n_gpu_layers=29), host(2_000_000_000, shared))
+
+
+def test_where_a_device_takes_the_host_s_memory_both_parts_are_named():
+    shared = msgspec.structs.replace(GPU, name="MTL0", free_bytes=99_000_000_000)
+    room = host(99_000_000_000, shared)
+    made = check_fits(LAYERED, wants(4096, n_gpu_layers=29), room)
+    both = made.total_bytes + made.devices.total
+    with pytest.raises(ModelError, match=f"needs {in_units(both)} of memory, "):
+        check_fits(LAYERED, wants(4096, n_gpu_layers=29), host(both - 1, shared))
 
 
 def test_absurd_context_is_refused_against_the_memory_that_is_really_there():

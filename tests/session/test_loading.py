@@ -72,6 +72,16 @@ def test_a_server_that_does_not_answer_is_named(monkeypatch):
     assert refusal.value.hint
 
 
+@pytest.mark.parametrize(("n_at_once", "n_sequences"), [(1, 4), (16, 16)])
+def test_memory_is_planned_for_as_many_sequences_as_are_decoded_at_once(
+    smollm2, n_at_once, n_sequences
+):
+    config = Config(model=str(smollm2), n_ctx=1024)
+    load = loading.plan_load(config, n_at_once=n_at_once)
+    assert load.n_seq_max == n_sequences
+    assert loading.wanted(config, 1024, load.n_seq_max).n_seq_max == n_sequences
+
+
 def loaded(**changes):
     fields = {
         "model": "m",
