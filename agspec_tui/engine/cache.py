@@ -18,7 +18,7 @@ from agspec_tui.drafting.types import Piece
 from agspec_tui.engine.cells import SharedCells
 from agspec_tui.engine.prompt import piece_at
 from agspec_tui.engine.sequence import Sequence, SequenceTable, n_common
-from agspec_tui.engine.types import Backend, Part
+from agspec_tui.engine.types import Backend, Cancelled
 from agspec_tui.errors import EngineError
 
 _MIN_REPLY = 64
@@ -221,20 +221,14 @@ class KvCache:
     def trim(self, sequence: Sequence, n_keep: int) -> None:
         """Roll a sequence back to its first `n_keep` tokens.
 
-        Where the memory cannot be wound back so far (recurrent, hybrid), the sequence is read again
-        from its committed tokens.
+        Where the memory cannot be wound back so far (recurrent, hybrid), nothing of it is kept:
+        whoever goes on with it reads its transcript again, as any other prompt.
 
         Raises:
             EngineError: a sequence cannot even be cleared.
         """
-        if self._trimmed(sequence, n_keep):
-            return
-        keep = sequence.tokens[:n_keep]
-        self._empty(sequence)
-        for start in range(0, n_keep, self._backend.n_batch):
-            part = keep[start : start + self._backend.n_batch]
-            self._backend.decode([Part(part, start, sequence.slot, 0)])
-            sequence.tokens += part
+        if not self._trimmed(sequence, n_keep):
+            self._empty(sequence)
 
     def clear(self) -> None:
         """Drop every sequence; the prompts are read again."""
@@ -243,7 +237,10 @@ class KvCache:
         self._cells.clear()
 
     def _trimmed(self, sequence: Sequence, n_keep: int) -> bool:
-        if not self._backend.trim(sequence.slot, n_keep):
+        try:
+            if not self._backend.trim(sequence.slot, n_keep):
+                return False
+        except Cancelled:  # in the midst of accepted tokens: how many of them are there?
             return False
         del sequence.tokens[n_keep:]
         self._cells.trim(sequence.slot, n_keep)
@@ -256,8 +253,7 @@ class KvCache:
     def _give_way(self, sequence: Sequence, n_keep: int) -> None:
         """Drop the tail of an idle sequence, or all of it where that cannot be done."""
         n_before = len(sequence.tokens)
-        if not self._trimmed(sequence, n_keep):
-            self._empty(sequence)
+        self.trim(sequence, n_keep)
         sequence.n_lost += n_before - len(sequence.tokens)
 
     def _fork(self, source: Sequence, sequence: Sequence, n_tokens: int) -> None:

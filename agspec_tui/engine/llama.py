@@ -151,7 +151,9 @@ class LlamaBackend(LlamaTokenizer):
     def load(self, slot: int, path: Path) -> list[int]:
         """Fill a sequence from a file; see `Backend.load`."""
         ids = llama_state.load(self._context, slot, path, self.n_ctx)
-        if not ids:
+        if ids:
+            self._rollback.loaded(slot, len(ids))
+        else:
             self.trim(slot, 0)
         return ids
 

@@ -149,6 +149,11 @@ class Rollback:
                     self._set_state(other, state)
         return True
 
+    def loaded(self, slot: int, n_tokens: int) -> None:
+        """A sequence was filled from a file: its state is that of the last of `n_tokens`."""
+        if self.has_state:
+            self._tails[slot] = _Tail(n_tokens, [])
+
     def _state(self, slot: int) -> "ctypes.Array[ctypes.c_char]":
         n_bytes = llama_cpp.llama_state_seq_get_size_ext(self._context, slot, _PARTIAL)
         buffer = ctypes.create_string_buffer(n_bytes)

@@ -1,6 +1,6 @@
 """What the decode loop needs of a backend; declared here because the loop consumes it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -145,6 +145,9 @@ class Backend(Tokenizer, Protocol):
         """Drop the cache of a sequence from position `n_keep` on; False if it cannot be done.
 
         Where the memory is a recurrent state, it may run the target over accepted tokens.
+
+        Raises:
+            Cancelled: the abort flag was set meanwhile; the cache may hold any part of them.
         """
         ...
 
@@ -250,7 +253,3 @@ class NoWatch:
 
     def ended(self, n_cached: int, *, aborted: bool) -> None:
         """Nothing."""
-
-
-Emit = Callable[[object], None]
-"""Takes an event; never blocks."""

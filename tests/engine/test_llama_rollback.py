@@ -118,6 +118,20 @@ def test_a_sequence_that_was_wound_back_is_shared_as_it_is_now(clean):
         assert np.array_equal(clean.decode([Part(ids[19:], 19, slot, 1)])[0], row)
 
 
+def test_a_sequence_that_was_taken_up_from_a_file_goes_on_where_it_was(clean, tmp_path):
+    ids = clean.tokenize(TEXT, special=False)[:20].tolist()
+    row = plain_rows(clean, ids)[-1]
+    clean.decode([Part(ids[:13], 0, 0, 0)])
+    path = tmp_path / "one.cells"
+    path.touch()
+    assert clean.save(0, path, ids[:13]) == path.stat().st_size
+    assert clean.load(1, path) == ids[:13]
+    assert clean.trim(1, 13)
+    clean.decode([Part(ids[13:19], 13, 1, 0)])
+    assert np.array_equal(clean.decode([Part(ids[19:], 19, 1, 1)])[0], row)
+    assert not clean.trim(1, 12)  # of what was before, the file holds nothing
+
+
 def test_a_part_of_a_state_cannot_be_shared_and_nothing_is_left_of_the_attempt(clean):
     ids = clean.tokenize(TEXT, special=False)[:20].tolist()
     clean.decode([Part(ids, 0, 0, 0)])
