@@ -219,6 +219,13 @@ class Generate(_Command, frozen=True, kw_only=True):
     loop_guard: bool = True
     """Whether a reply that only repeats itself is ended, with `stop_reason` `loop`."""
 
+    @property
+    def n_most(self) -> int:
+        """Most tokens that follow what is said already: a forced reply ends behind its last one."""
+        if not self.forced:
+            return self.max_tokens
+        return min(self.max_tokens, len(self.forced) - len(self.said))
+
 
 class Cancel(_Command, frozen=True, kw_only=True):
     """Stop a generation, in prefill too; the cache keeps the committed tokens only."""

@@ -82,8 +82,6 @@ class Asked:
 
     def finish(self, event: GenerationFinished) -> GenerationFinished:
         """The last part has ended; returns the end of the whole."""
-        if not self._n_steps_before:
-            return event
         return replace(
             event,
             text=self._said + event.text,
@@ -116,7 +114,7 @@ class Asked:
             reason = "cancelled"
         elif any(stop in self._said for stop in self._command.stop):
             reason = "stop"
-        elif self._n_said >= self._command.max_tokens:
+        elif self._n_said >= self._command.n_most:
             reason = "length"
         if not reason:
             return None

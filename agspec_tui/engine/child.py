@@ -69,7 +69,7 @@ _END_S = 1.0
 
 
 class EngineProcess:
-    """Carries out commands one at a time; cancels take effect at once."""
+    """Carries out commands in their order, replies side by side; cancels take effect at once."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -324,9 +324,12 @@ class EngineProcess:
     def _generate_recorded(self, command: Generate, decoder: Decoder, recorder: Recorder) -> None:
         """A reply that is recorded is decoded alone."""
         pieces = decoder.pieces(command)
-        with self._cancellable(command.request) as cancelled:
-            recorder.record(command, pieces, lambda: decoder.generate(command, cancelled, pieces))
-        self._events.flush()
+        try:
+            with self._cancellable(command.request) as cancelled:
+                generate = lambda: decoder.generate(command, cancelled, pieces)  # noqa: E731
+                recorder.record(command, pieces, generate)
+        finally:
+            self._events.flush()  # ahead of what is said of a failure
 
     def _calibrate(self, command: Calibrate) -> None:
         backend, decoder = self._ready()

@@ -56,8 +56,3 @@ class ForcedChooser:
 def forced_or(command: Generate, chooser: Chooser) -> Chooser:
     """What chooses the reply: what is forced, else the given chooser."""
     return ForcedChooser(command.forced) if command.forced else chooser
-
-
-def most_tokens(command: Generate) -> int:
-    """Most tokens of a reply: a forced one ends behind what is forced."""
-    return min(command.max_tokens, len(command.forced) or command.max_tokens)

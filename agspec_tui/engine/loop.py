@@ -16,7 +16,7 @@ from agspec_tui.commands import Generate
 from agspec_tui.drafting.types import NO_DRAFT, NO_MATCH, Drafter, Piece
 from agspec_tui.engine.cache import KvCache
 from agspec_tui.engine.evidence import evidence_of
-from agspec_tui.engine.forced_chooser import forced_or, most_tokens
+from agspec_tui.engine.forced_chooser import forced_or
 from agspec_tui.engine.generation import Generation, Proposal
 from agspec_tui.engine.lanes import Lanes
 from agspec_tui.engine.loop_guard import guard_of
@@ -74,7 +74,7 @@ class Decoder:
         self._turns = Turns(backend, self._reads_now)
         self._pass_ended_s = 0.0
         self._n_aborted = 0
-        self._prepared: tuple[Generate, Chooser, Reply] | None = None
+        self._prepared: tuple[Generate, list[Piece], list[int], Chooser, Reply] | None = None
 
     @property
     def drafter(self) -> Drafter:
@@ -152,16 +152,16 @@ class Decoder:
         Raises:
             EngineError: the prompt does not fit, or the grammar is wrong.
         """
-        pieces = self.pieces(command) if pieces is None else pieces
-        ids = [token for piece in pieces for token in piece.ids]
         prepared, self._prepared = self._prepared, None
         if prepared is None or prepared[0] is not command:  # else it has waited for room
-            prepared = command, self._chooser(command, ids), self._reply(command, ids)
+            pieces = self.pieces(command) if pieces is None else pieces
+            ids = [token for piece in pieces for token in piece.ids]
+            prepared = command, pieces, ids, self._chooser(command, ids), self._reply(command, ids)
+        _, pieces, ids, chooser, reply = prepared
         placed = self._cache.place(command.sequence, command.request, ids, len(command.said))
         if placed is None:
             self._prepared = prepared
             return None
-        _, chooser, reply = prepared
         lane, drafter = self._lanes.take()
         generation = Generation(
             command,
@@ -187,7 +187,7 @@ class Decoder:
 
     def _reply(self, command: Generate, prompt: list[int]) -> Reply:
         guard = guard_of(command, prompt)
-        reply = Reply(self._backend, most_tokens(command), command.stop, guard=guard)
+        reply = Reply(self._backend, command.n_most, command.stop, guard=guard)
         reply.resume(command.said)
         return reply
 

@@ -39,8 +39,6 @@ class Reply:
     """ΣA."""
     n_tokens: int = 0
     """Tokens generated, the end-of-generation token included."""
-    pass_ended_s: float = 0.0
-    """When the last target pass ended, by the performance counter; 0 before the first one."""
     _tail: str = ""  # what a stop may have begun in
     _decoder: codecs.IncrementalDecoder = field(
         default_factory=lambda: codecs.getincrementaldecoder("utf-8")("replace")
@@ -59,12 +57,6 @@ class Reply:
     def n_left(self) -> int:
         """Tokens that may still be generated."""
         return self.max_tokens - self.n_tokens
-
-    def since_last_pass(self, began_s: float, ended_s: float) -> float:
-        """Note a target pass; returns the seconds between the last one and this one, or 0."""
-        idle_s = began_s - self.pass_ended_s if self.pass_ended_s else 0.0
-        self.pass_ended_s = ended_s
-        return idle_s
 
     def resume(self, said: Sequence[int]) -> None:
         """Go on behind tokens that are no part of this reply: a character or a stop may span both.

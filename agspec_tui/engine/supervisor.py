@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -150,6 +151,8 @@ class Supervisor:
             asyncio.create_task(self._watch(link, dog, clock)),
             asyncio.create_task(self._settle(link)),
         ]
+        for task in beside:
+            task.add_done_callback(partial(_well_or_killed, link))
         try:
             return await link.serve(lambda body: self._take(body, dog, clock()))
         finally:
@@ -184,6 +187,13 @@ class Supervisor:
                 return
             if waiting:
                 link.send(Ping(number=dog.next_ping()))
+
+
+def _well_or_killed(link: Link, task: asyncio.Task[None]) -> None:
+    """A child that something went wrong beside would leave somebody waiting: another one is due."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        link.kill(f"cannot be worked with: {type(error).__name__}: {error}")
 
 
 async def _end_all(tasks: list[asyncio.Task[None]]) -> None:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from agspec_tui.commands import ConfigureDrafting, Generate, LoadModel, Message
-from agspec_tui.engine.forced_chooser import ForcedChooser, most_tokens
+from agspec_tui.engine.forced_chooser import ForcedChooser
 from agspec_tui.errors import EngineError
 
 REPLY = (5, 6, 7, 8, 9)
@@ -51,8 +51,11 @@ def test_a_reply_is_taken_up_where_it_was():
     assert chooser.verify(np.zeros((2, 10), np.float32), [8]) == (1, 9)
 
 
-@pytest.mark.parametrize(("max_tokens", "n_most"), [(100, 5), (5, 5), (3, 3)])
-def test_a_forced_reply_is_no_longer_than_what_is_forced(max_tokens, n_most):
+@pytest.mark.parametrize(
+    ("max_tokens", "n_said", "n_most"),
+    [(100, 0, 5), (5, 0, 5), (3, 0, 3), (98, 2, 3), (1, 2, 1), (95, 5, 0)],
+)
+def test_a_forced_reply_is_no_longer_than_what_is_forced(max_tokens, n_said, n_most):
     command = Generate(
         request=1,
         sequence="coder",
@@ -60,9 +63,10 @@ def test_a_forced_reply_is_no_longer_than_what_is_forced(max_tokens, n_most):
         role="coder",
         messages=(),
         max_tokens=max_tokens,
+        said=REPLY[:n_said],
         forced=REPLY,
     )
-    assert most_tokens(command) == n_most
+    assert command.n_most == n_most
 
 
 @pytest.mark.parametrize("drafter", ["none", "agspec-sam"])

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from agspec_tui.commands import ConfigureDrafting, Message
+from agspec_tui.engine.client import EngineClient
 from agspec_tui.engine.watchdog import Limits
 from agspec_tui.errors import EngineError
 from agspec_tui.events import (
@@ -334,3 +335,46 @@ async def test_ids_that_the_model_does_not_have_are_refused(make_client, tmp_pat
     with pytest.raises(EngineError, match="is no token"):
         await client.generate(ask(2, Message("user", "go"), said=ids))
     assert (await client.generate(ask(3, Message("user", "go")))).text == "x"
+
+
+async def test_a_forced_reply_goes_on_to_its_end_and_no_further(make_client, tmp_path):
+    client, events = make_client()
+    await client.start(script(tmp_path, [LONG], 0.02), ConfigureDrafting())
+    forced = tuple(b"whatever is forced, " * 4)
+    reply = asyncio.create_task(client.generate(ask(1, Message("user", "go"), forced=forced)))
+    await until(lambda: n_steps(events) > 10)
+    strike(client.pid, "SIGKILL")
+    finished = await reply
+    assert (finished.ids, finished.stop_reason) == (forced, "length")
+    check_replies(events)
+
+
+async def test_the_time_of_a_prompt_counts_what_the_dead_engine_read(make_client, tmp_path):
+    client, events = make_client()
+    await client.start(script(tmp_path, ["x"], 0.1), ConfigureDrafting())
+    reply = asyncio.create_task(client.generate(ask(1, Message("user", "y" * 700))))
+    await until(lambda: any(event.n_done >= 256 for event in of(events, PrefillProgressed)))
+    strike(client.pid, "SIGKILL")
+    finished = await reply
+    n_passes = 2 + finished.n_prompt // 128
+    assert finished.prefill_s > 0.1 * n_passes
+    check_replies(events)
+
+
+async def test_an_error_in_a_restart_costs_an_engine_and_leaves_nobody_waiting(tmp_path):
+    events = []
+
+    def take(event):
+        events.append(event)
+        if isinstance(event, EngineRestarted) and event.n_restarts == 1:
+            raise ValueError("no screen")
+
+    client = EngineClient(take, tmp_path / "logs")
+    await client.start(script(tmp_path, [LONG], 0.01), ConfigureDrafting())
+    reply = asyncio.create_task(client.generate(ask(1, Message("user", "go"))))
+    await until(lambda: n_steps(events) > 10)
+    strike(client.pid, "SIGKILL")
+    assert (await asyncio.wait_for(reply, 20.0)).text == LONG
+    assert of(events, EngineRestarted)[-1].n_restarts == 2
+    assert "cannot be worked with: ValueError" in of(events, EngineFailed)[1].message
+    await client.close()

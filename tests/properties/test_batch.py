@@ -150,6 +150,30 @@ def test_a_full_context_puts_the_youngest_off_and_loses_nothing(seed, k, n_ctx, 
         assert finished_of(events)[number + 1].ids == finished_of(uncut)[number + 1].ids
 
 
+class Counting(NgramBackend):
+    """Counts the prompts that are made of transcripts."""
+
+    n_prompts = 0
+
+    def scaffold(self, roles):
+        self.n_prompts += 1
+        return super().scaffold(roles)
+
+
+def test_a_reply_that_waits_for_room_has_its_prompt_made_once():
+    events: list[EngineEvent] = []
+    backend = Counting(3, n_ctx=200, eog=False)
+    decoder = Decoder(backend, GarbageDrafter(7), Fixed(4), events.append, 1)
+    first, second = (command_of(number, Wish(["abc"], 30, 0, 0), 2) for number in range(2))
+    decoder.begin(first)
+    n_asked = 0
+    while decoder.begin(second) is None:
+        decoder.step(lambda request: False)
+        n_asked += 1
+    assert n_asked > 3
+    assert backend.n_prompts == 2
+
+
 @pytest.mark.parametrize("n_replies", [1, 3, 8])
 @pytest.mark.parametrize("in_time", [True, False])
 def test_an_abort_of_a_pass_ends_the_cancelled_reply_only(n_replies, in_time):
