@@ -324,12 +324,8 @@ class EngineProcess:
     def _generate_recorded(self, command: Generate, decoder: Decoder, recorder: Recorder) -> None:
         """A reply that is recorded is decoded alone."""
         pieces = decoder.pieces(command)
-        try:
-            with self._cancellable(command.request) as cancelled:
-                generate = lambda: decoder.generate(command, cancelled, pieces)  # noqa: E731
-                recorder.record(command, pieces, generate)
-        finally:
-            self._events.flush()  # ahead of what is said of a failure
+        with self._cancellable(command.request) as cancelled:
+            recorder.record(command, pieces, lambda: decoder.generate(command, cancelled, pieces))
 
     def _calibrate(self, command: Calibrate) -> None:
         backend, decoder = self._ready()
@@ -352,6 +348,7 @@ class EngineProcess:
         finally:
             self._running.discard(request)
             self._cancelled.discard(request)
+            self._events.flush()  # ahead of what is said of a failure
 
     def _is_cancelled(self, request: int) -> bool:
         """Whether the request was cancelled; asked between two passes."""
