@@ -13,6 +13,7 @@ from agspec_tui.errors import EngineError
 from agspec_tui.events import EngineEvent, GenerationFinished, PrefillProgressed
 from agspec_tui.policy.agspec import AgSpec
 from agspec_tui.policy.off import Off
+from tests.engine.one_reply import reply_of
 
 pytestmark = pytest.mark.model
 
@@ -33,32 +34,9 @@ def backend(smollm2):
     backend.close()
 
 
-@pytest.fixture
-def clean(backend):
-    for slot in range(4):
-        backend.trim(slot, 0)
-    backend.abort(on=False)
-    return backend
-
-
 def generate(backend, drafter, policy, *, max_tokens=120, **more):
-    events: list[EngineEvent] = []
-    decoder = Decoder(backend, drafter, policy, events.append)
-    messages = (
-        Message("system", "You are a programmer."),
-        Message("user", f"Repeat this file word for word:\n{SOURCE}"),
-    )
-    command = Generate(
-        request=1,
-        sequence="coder",
-        turn=1,
-        role="coder",
-        messages=messages,
-        max_tokens=max_tokens,
-        **more,
-    )
-    decoder.generate(command, lambda: False)
-    return events[-1]
+    wish = f"Repeat this file word for word:\n{SOURCE}"
+    return reply_of(backend, drafter, policy, wish, max_tokens=max_tokens, **more)
 
 
 def test_the_probe_finds_batches_exact_to_the_bit(backend):

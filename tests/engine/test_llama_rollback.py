@@ -44,14 +44,6 @@ def backend(request, smollm2, tmp_path_factory):
     backend.close()
 
 
-@pytest.fixture
-def clean(backend):
-    for slot in range(4):
-        assert backend.trim(slot, 0)
-    backend.abort(on=False)
-    return backend
-
-
 def n_positions(backend, slot):
     return llama_cpp.llama_memory_seq_pos_max(backend._rollback._memory, slot) + 1
 

@@ -4,15 +4,14 @@ import llama_cpp
 import numpy as np
 import pytest
 
-from agspec_tui.commands import Generate, LoadModel, Message, Sampling
+from agspec_tui.commands import LoadModel, Sampling
 from agspec_tui.drafting.choose import make_drafter
 from agspec_tui.engine.llama import LlamaBackend
-from agspec_tui.engine.loop import Decoder
 from agspec_tui.engine.types import Part
 from agspec_tui.errors import EngineError
-from agspec_tui.events import EngineEvent
 from agspec_tui.policy.fixed import Fixed
 from agspec_tui.policy.off import Off
+from tests.engine.one_reply import reply_of
 from tests.properties.garbage_drafter import GarbageDrafter
 
 pytestmark = pytest.mark.model
@@ -40,13 +39,6 @@ def backend(smollm2):
     )
     yield backend
     backend.close()
-
-
-@pytest.fixture
-def clean(backend):
-    for slot in range(4):
-        backend.trim(slot, 0)
-    return backend
 
 
 def plain_chain(n_vocab: int, sampling: Sampling, prompt: list[int]) -> object:
@@ -149,25 +141,8 @@ def test_draws_follow_the_distribution(clean):
 
 
 def generate(backend, drafter, policy, *, max_tokens=20, **more):
-    events: list[EngineEvent] = []
-    for slot in range(4):
-        backend.trim(slot, 0)
-    decoder = Decoder(backend, drafter, policy, events.append)
-    messages = (
-        Message("system", "You are a programmer."),
-        Message("user", f"Repeat this word for word:\n{TEXT}\n"),
-    )
-    command = Generate(
-        request=1,
-        sequence="coder",
-        turn=1,
-        role="coder",
-        messages=messages,
-        max_tokens=max_tokens,
-        **more,
-    )
-    decoder.generate(command, lambda: False)
-    return events[-1]
+    wish = f"Repeat this word for word:\n{TEXT}\n"
+    return reply_of(backend, drafter, policy, wish, max_tokens=max_tokens, **more)
 
 
 @pytest.mark.parametrize(("seed", "penalty"), [(0, 1.0), (1, 1.1)])

@@ -29,13 +29,6 @@ def backend(gemma3):
     backend.close()
 
 
-@pytest.fixture
-def clean(backend):
-    for slot in range(4):
-        backend.trim(slot, 0)
-    return backend
-
-
 def generate(decoder, events, text, **more):
     command = Generate(
         turn=1, role="coder", sequence="coder", messages=(Message("user", text),), **more

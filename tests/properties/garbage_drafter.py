@@ -1,16 +1,20 @@
 """A drafter that drafts whatever a seed says, right or wrong, as long as it is asked to."""
 
 from agspec_tui.drafting.types import Draft, Match
+from tests.engine.ngram_backend import N_VOCAB
 from tests.reference.naive_drafter import NaiveDrafter
 
 
 class GarbageDrafter(NaiveDrafter):
     """Every token id is as probable as any other."""
 
-    def __init__(self, seed: int, n_vocab: int) -> None:
+    def __init__(self, seed: int, n_vocab: int = N_VOCAB) -> None:
         super().__init__()
         self._state = seed
         self._n_vocab = n_vocab
+
+    def beside(self) -> "GarbageDrafter":
+        return type(self)(self._state + 1, self._n_vocab)
 
     def match(self) -> Match:
         return Match(9, "session")

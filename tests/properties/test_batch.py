@@ -11,11 +11,11 @@ from agspec_tui.engine.loop import Decoder
 from agspec_tui.events import EngineEvent, GenerationFinished, StepCommitted
 from agspec_tui.policy.fixed import Fixed
 from tests.engine.ngram_backend import NgramBackend
+from tests.properties.garbage_drafter import GarbageDrafter
 from tests.properties.test_lossless import (
     DRAFTERS,
     POLICIES,
     TEXTS,
-    GarbageDrafter,
     drafter_of,
     plain,
     policy_of,

@@ -15,31 +15,11 @@ from agspec_tui.policy.fixed import Fixed
 from agspec_tui.policy.off import Off
 from agspec_tui.policy.own import Own
 from agspec_tui.policy.types import Policy
-from tests.engine.ngram_backend import EOG, N_VOCAB, NgramBackend
+from tests.engine.ngram_backend import EOG, NgramBackend
+from tests.properties.garbage_drafter import GarbageDrafter
 from tests.reference.naive_drafter import NaiveDrafter
 
 RESUMED = " resumed"
-
-
-class GarbageDrafter(NaiveDrafter):
-    """Drafts whatever a seed says, right or wrong, as long as it is asked to."""
-
-    def __init__(self, seed: int) -> None:
-        super().__init__()
-        self._state = seed
-
-    def beside(self) -> "GarbageDrafter":
-        return type(self)(self._state + 1)
-
-    def match(self) -> Match:
-        return Match(9, "session")
-
-    def draft(self, match: Match, k: int) -> Draft:
-        ids = []
-        for _ in range(k):
-            self._state = (self._state * 1103515245 + 12345) % 2**31
-            ids.append(self._state // 65536 % N_VOCAB)
-        return Draft(tuple(ids), "session", "garbage", 0)
 
 
 def drafter_of(name: str, seed: int) -> Drafter:

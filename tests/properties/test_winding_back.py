@@ -10,7 +10,7 @@ from agspec_tui.engine.types import Cancelled
 from agspec_tui.events import EngineEvent, PrefillProgressed
 from agspec_tui.policy.fixed import Fixed
 from agspec_tui.policy.off import Off
-from tests.engine.ngram_backend import N_VOCAB, NgramBackend
+from tests.engine.ngram_backend import NgramBackend
 from tests.properties.garbage_drafter import GarbageDrafter
 from tests.properties.test_lossless import say
 
@@ -45,7 +45,7 @@ def test_a_draft_that_cannot_be_dropped_is_read_away_and_the_reply_is_the_same(
 ):
     events: list[EngineEvent] = []
     backend = Refusing(seed, refused, aborted)
-    decoder = Decoder(backend, GarbageDrafter(seed, N_VOCAB), Fixed(k), events.append)
+    decoder = Decoder(backend, GarbageDrafter(seed), Fixed(k), events.append)
     for request, text in enumerate(("abc abc", "abc abd"), 1):
         said = say(decoder, events, [text], request=request, max_tokens=20)
         alone: list[EngineEvent] = []
