@@ -62,12 +62,12 @@ def test_matches_that_are_too_short_are_left_alone():
     assert Goodput(shipped("gpu"), reusable(9), min_match=7).budget("coder", MATCH, 64).k == 0
 
 
-@pytest.mark.parametrize("cost", ["cpu", "gpu", "metal"])
-def test_the_shipped_profile_drafts_more_the_longer_the_match(cost):
+@pytest.mark.parametrize(("cost", "most"), [("cpu", 1), ("gpu", 6), ("metal", 1)])
+def test_the_shipped_profile_drafts_more_the_longer_the_match(cost, most):
     policy = Goodput(shipped(cost), default_profile())
     drafted = [policy.budget("any", Evidence(m, "session", 1, 1), 64).k for m in (1, 8, 40, 200)]
     assert drafted == sorted(drafted)
-    assert drafted[0] <= 6
+    assert drafted[0] <= most  # behind a match of one token
     assert drafted[-1] >= 15
     assert policy.cap("any") >= drafted[-1]
 
