@@ -78,7 +78,9 @@ def measure(
             backend.trim(slot, 0)
     times = tuple((size, median_low(all_s)) for size, all_s in samples.items() if all_s)
     require_sense(times)
-    most_used = min(_MOST_USED, backend.n_exact or _MOST_USED)
+    # Sizes are tokens of each sequence, and all of them share an exact pass.
+    n_exact = backend.n_exact // command.batch if backend.n_exact else _MOST_USED
+    most_used = max(2, min(_MOST_USED, n_exact))
     return Calibrated(
         request=command.request,
         batch=command.batch,

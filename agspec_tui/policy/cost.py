@@ -124,7 +124,7 @@ class Cost:
         """The cost to one of `batch` sequences that all draft as many tokens: T(b·n)/T(b).
 
         All tokens of a decode share one pass, so b sequences with n tokens each pay T(b·n); one
-        token for each is T(b). A cost that was measured at this batch is better.
+        token for each is T(b).
 
         Raises:
             DraftError: the batch is below one.

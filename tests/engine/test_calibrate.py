@@ -98,13 +98,14 @@ def test_a_cancel_leaves_an_empty_cache(tmp_path):
     target.decode([Part([1], 0, 0, 1)])
 
 
-def test_drafts_that_must_stay_exact_have_the_slope_of_short_passes(tmp_path):
+@pytest.mark.parametrize(("n_exact", "batch"), [(2, 1), (4, 2), (5, 2)])
+def test_drafts_that_must_stay_exact_have_the_slope_of_short_passes(tmp_path, n_exact, batch):
     target = backend(tmp_path)
     whole = measure(target, ask(), lambda: False, ticking(0.0)).break_even
-    target.n_exact = 2
+    target.n_exact = n_exact  # tokens of all sequences together
     stairs = iter([0.1, 0.19, 0.2, 0.3, 0.4, 0.1] * 4)
     target.time_pass = lambda ids, pos, slots: next(stairs)
-    short = measure(target, ask(n_rounds=1), lambda: False, ticking(0.0)).break_even
+    short = measure(target, ask(n_rounds=1, batch=batch), lambda: False, ticking(0.0)).break_even
     assert whole == pytest.approx(1 / 3)
     assert short == pytest.approx(0.9)
 
