@@ -2,8 +2,9 @@
 
     python bench/lossless.py [--models smollm2-135m,gemma3-270m] [--tokens 2000] [--batch N]
 
-A model is asked to repeat files that it is shown, with every drafter of AgSpec under a policy that
-always drafts, greedily and at temperature 0.8 under one seed. `--batch` decodes several at once.
+A model is asked to repeat files that it is shown, with AgSpec's drafters in turn, each under a
+policy of its own, greedily and at temperature 0.8 under one seed. `--batch` decodes several at
+once.
 Where greedy replies differ, the first difference is shown to be a near tie, or the exit code is 1.
 Where drawn ones differ, nothing can be shown, since any rounding may move a token over the number
 drawn: the exit code is 1 if passes here are exact to the bit.
@@ -144,7 +145,7 @@ def main() -> int:
     parser.add_argument("--tokens", type=int, default=2000)
     parser.add_argument("--batch", type=int, default=1)
     given = parser.parse_args()
-    if "GOMP_SPINCOUNT" not in os.environ:  # as the engine process has it, see engine/client.py
+    if "GOMP_SPINCOUNT" not in os.environ:  # as the engine process has it, see engine/link.py
         os.execve(
             sys.executable, [sys.executable, *sys.argv], os.environ | {"GOMP_SPINCOUNT": "1000"}
         )

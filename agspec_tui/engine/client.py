@@ -172,9 +172,8 @@ class EngineClient:
         waiter = self._documents.put(command)
         self._send(command)
         if self._supervisor.link is not None:
-            await (
-                self._supervisor.link.drain()
-            )  # many at once need not all be copied into the buffer
+            # Many at once need not all be copied into the buffer.
+            await self._supervisor.link.drain()
         return await waiter
 
     async def forget(self, path: str) -> None:

@@ -88,9 +88,8 @@ class LoopGuard:
         self._hits[place] = hit
         context = ids[-_CONTEXT:].tobytes()
         if source >= 0:
-            source += (
-                1  # behind a miss too: one token in place of another leaves the rest as it was
-            )
+            # Behind a miss too: one token in place of another leaves the rest as it was.
+            source += 1
         if not hit:
             source = self._last.get(context, source)
         self._source = source
