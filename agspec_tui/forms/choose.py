@@ -2,8 +2,8 @@
 
 from agspec_tui.commands import DocumentView
 from agspec_tui.errors import UsageError
+from agspec_tui.forms.base import Form
 from agspec_tui.forms.search_replace import SearchReplace
-from agspec_tui.forms.types import Form
 from agspec_tui.forms.udiff import UDiff
 from agspec_tui.forms.whole import Whole
 from agspec_tui.forms.whole_json import WholeJson

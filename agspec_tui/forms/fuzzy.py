@@ -9,10 +9,7 @@ from difflib import SequenceMatcher
 from agspec_tui.forms.indent import fit
 from agspec_tui.forms.linediff import changes_of
 from agspec_tui.forms.locate import Place
-from agspec_tui.forms.types import Hunk
-
-RULE = "fuzzy"
-"""Name that placements carry."""
+from agspec_tui.forms.types import FUZZY, Hunk
 
 _LEAST = 0.8
 _LEAST_LINE = 0.6
@@ -52,7 +49,7 @@ def fuzzy_place(hunk: Hunk, lines: Sequence[str]) -> Place | None:
     shift = fit([mine for mine, _ in even], [theirs for _, theirs in even])
     if shift is None:
         return None
-    return Place(RULE, tuple(range(best, best + n_old)), shift)
+    return Place(FUZZY, tuple(range(best, best + n_old)), shift)
 
 
 def _scores(old: Sequence[str], lines: Sequence[str]) -> list[float]:

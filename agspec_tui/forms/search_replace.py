@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agspec_tui.commands import DocumentView
 from agspec_tui.errors import EditError
+from agspec_tui.forms.base import Form
 from agspec_tui.forms.blocks import OPEN, parts, refuse_stray
-from agspec_tui.forms.carried import add, carried
-from agspec_tui.forms.fences import Fence, fence_at, fenced_file
+from agspec_tui.forms.carried import add
+from agspec_tui.forms.fences import Fence, fence_at
 from agspec_tui.forms.paths import from_info, from_line
-from agspec_tui.forms.reasoning import prepare
 from agspec_tui.forms.types import FileEdit, Hunk
-from agspec_tui.forms.views import raw, views
+from agspec_tui.forms.views import raw
 
 _N_ABOVE = 3
 
@@ -48,35 +47,21 @@ class _Block:
     """Lines in their place."""
 
 
-class SearchReplace:
+class SearchReplace(Form):
     """Blocks of lines and their replacement, located by their text."""
 
     name = "search-replace"
     complete = False
+    how = _INSTRUCTIONS
+    emitted = (("raw", raw),)  # both parts of a block are lines as the file has them
 
-    def instructions(self) -> str:
-        """How to answer, with one example."""
-        return _INSTRUCTIONS
-
-    def render_file(self, path: str, text: str) -> str:
-        """The path and the file as it is: what a block copies from."""
-        return fenced_file(path, text)
-
-    def index_views(self, text: str) -> tuple[DocumentView, ...]:
-        """`raw`: both parts of a block are lines as the file has them."""
-        return views(text, (("raw", raw),))
-
-    def parse(self, reply: str, expected: tuple[str, ...] = ()) -> tuple[FileEdit, ...]:
-        """Read the blocks of a reply, or the tool calls that say the same.
+    def read(self, lines: list[str], expected: tuple[str, ...]) -> tuple[FileEdit, ...]:
+        """Read the blocks of a reply.
 
         Raises:
             EditError: it holds no block, ends inside one, has marks that allow two readings,
                 changes nothing, or names no file where not exactly one is expected.
         """
-        lines = prepare(reply)
-        calls = carried(lines, expected)
-        if calls:
-            return calls
         edits: list[FileEdit] = []
         blocks = _blocks(lines, expected)
         for block in blocks:

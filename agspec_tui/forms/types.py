@@ -1,9 +1,9 @@
-"""The one protocol of edit forms, and the records they hand on."""
+"""The records that edit forms hand on."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
-from agspec_tui.commands import DocumentView
+FUZZY = "fuzzy"
+"""Name of the rule that places a hunk by likeness only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,39 +95,5 @@ class Landing:
         return tuple(
             f"{one.path}, hunk {one.hunk}: placed at line {one.line} by likeness only"
             for one in self.placements
-            if one.rule == "fuzzy"
+            if one.rule == FUZZY
         )
-
-
-class Form(Protocol):
-    """One edit form: serves the prompt, the drafter's index, the parser and the screen alike."""
-
-    name: str
-    """`whole`, `udiff`, …"""
-    complete: bool
-    """Whether a reply holds every line of a file it changes, so that it is as long as the file."""
-
-    def instructions(self) -> str:
-        """How the coder must answer, in a few lines of the prompt."""
-        ...
-
-    def render_file(self, path: str, text: str) -> str:
-        """A file as the prompt shows it, in this form's own fences."""
-        ...
-
-    def index_views(self, text: str) -> tuple[DocumentView, ...]:
-        """The forms in which a reply may emit this file, each as one text, in index order."""
-        ...
-
-    def parse(self, reply: str, expected: tuple[str, ...] = ()) -> tuple[FileEdit, ...]:
-        """Read a complete reply.
-
-        Args:
-            reply: The text of the coder, as generated.
-            expected: Paths the coder was asked to change. They settle doubtful spellings; a reply
-                that names no path is read only where exactly one is expected.
-
-        Raises:
-            EditError: it holds no edit, or one that cannot be read.
-        """
-        ...

@@ -1,14 +1,12 @@
 """Form `udiff`: a reply gives unified diffs; their line numbers and counts are only hints."""
 
-from agspec_tui.commands import DocumentView
 from agspec_tui.errors import EditError
-from agspec_tui.forms.carried import carried
-from agspec_tui.forms.fences import fence_at, fenced_file
+from agspec_tui.forms.base import Form
+from agspec_tui.forms.fences import fence_at
 from agspec_tui.forms.paths import from_line
-from agspec_tui.forms.reasoning import prepare
 from agspec_tui.forms.types import FileEdit
 from agspec_tui.forms.udiff_reader import Reader
-from agspec_tui.forms.views import minus, raw, space, views
+from agspec_tui.forms.views import minus, raw, space
 
 _TAGS = ("diff", "patch", "udiff")
 
@@ -35,35 +33,21 @@ Example:
 """
 
 
-class UDiff:
+class UDiff(Form):
     """Unified diffs, located by their text."""
 
     name = "udiff"
     complete = False
+    how = _INSTRUCTIONS
+    emitted = (("space", space), ("minus", minus), ("raw", raw))  # `raw` for new lines
 
-    def instructions(self) -> str:
-        """How to answer, with one example."""
-        return _INSTRUCTIONS
-
-    def render_file(self, path: str, text: str) -> str:
-        """The path and the file as it is: what a diff copies from."""
-        return fenced_file(path, text)
-
-    def index_views(self, text: str) -> tuple[DocumentView, ...]:
-        """`space` and `minus`: the file with each line so prefixed; then `raw`, for new lines."""
-        return views(text, (("space", space), ("minus", minus), ("raw", raw)))
-
-    def parse(self, reply: str, expected: tuple[str, ...] = ()) -> tuple[FileEdit, ...]:
-        """Read the diffs of a reply, or the tool calls that say an edit.
+    def read(self, lines: list[str], expected: tuple[str, ...]) -> tuple[FileEdit, ...]:
+        """Read the diffs of a reply.
 
         Raises:
             EditError: it holds no diff, ends inside one, changes nothing, renames a file, or names
                 no file where not exactly one is expected.
         """
-        lines = prepare(reply)
-        calls = carried(lines, expected)
-        if calls:
-            return calls
         reader = Reader(expected)
         fenced = False
         for start, stop in _diff_blocks(lines):

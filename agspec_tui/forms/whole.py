@@ -3,11 +3,10 @@
 import re
 from dataclasses import dataclass, replace
 
-from agspec_tui.commands import DocumentView
 from agspec_tui.errors import EditError
-from agspec_tui.forms.carried import carried
+from agspec_tui.forms.base import Form
 from agspec_tui.forms.carriers import is_call
-from agspec_tui.forms.fences import Fence, closing_fence, fence_at, fenced_file
+from agspec_tui.forms.fences import Fence, closing_fence, fence_at
 from agspec_tui.forms.paths import (
     expected_path,
     from_first_line,
@@ -16,9 +15,8 @@ from agspec_tui.forms.paths import (
     looks_like_path,
     settle,
 )
-from agspec_tui.forms.reasoning import prepare
 from agspec_tui.forms.types import FileEdit
-from agspec_tui.forms.views import raw, views
+from agspec_tui.forms.views import raw
 
 _SHELLS_TEXT = "bash sh shell zsh fish console terminal powershell cmd bat output log"
 _SHELLS = frozenset(_SHELLS_TEXT.split())
@@ -57,42 +55,28 @@ class _Block:
     """Line of the last bare fence that may close it instead; `stop` where there is no doubt."""
 
 
-class Whole:
+class Whole(Form):
     """Complete files. The default for small models: nothing has to be located."""
 
     name = "whole"
     complete = True
+    how = _INSTRUCTIONS
+    emitted = (("raw", raw),)
 
-    def instructions(self) -> str:
-        """How to answer; the form itself is seen from the files in the prompt."""
-        return _INSTRUCTIONS
-
-    def render_file(self, path: str, text: str) -> str:
-        """The path and the file in a fence longer than any inside it."""
-        return fenced_file(path, text)
-
-    def index_views(self, text: str) -> tuple[DocumentView, ...]:
-        """`raw`: the file itself."""
-        return views(text, (("raw", raw),))
-
-    def parse(self, reply: str, expected: tuple[str, ...] = ()) -> tuple[FileEdit, ...]:
-        """Read the files of a reply, or the tool calls that say an edit.
+    def read(self, lines: list[str], expected: tuple[str, ...]) -> tuple[FileEdit, ...]:
+        """Read the files of a reply.
 
         Raises:
             EditError: it holds no file, ends inside one, names one twice with two contents, or
                 names none where not exactly one is expected.
         """
-        lines = prepare(reply)
-        return carried(lines, expected) or self._read(lines, expected)
-
-    def _read(self, lines: list[str], expected: tuple[str, ...]) -> tuple[FileEdit, ...]:
         blocks = _blocks(lines, expected)
         named = [block for block in blocks if block.path is not None]
         if named:
             return _merged([(_edit(lines, block), block.alone) for block in named])
         for block in blocks:
             if _begins_with_file(lines[block.start : block.stop], expected):
-                return self._read(lines[block.start : block.stop], expected)  # a fence around all
+                return self.read(lines[block.start : block.stop], expected)  # a fence around all
         return _unnamed(lines, blocks, expected)
 
 

@@ -3,16 +3,15 @@
 import re
 from collections.abc import Sequence
 
-from agspec_tui.commands import DocumentView
 from agspec_tui.errors import EditError
 from agspec_tui.forms import jsontext
-from agspec_tui.forms.carried import add, carried, edits_of_object
-from agspec_tui.forms.fences import fence_at, fenced_file
+from agspec_tui.forms.base import Form
+from agspec_tui.forms.carried import add, edits_of_object
+from agspec_tui.forms.fences import fence_at
 from agspec_tui.forms.jsontext import Value
 from agspec_tui.forms.paths import expected_path, looks_like_path, settle
-from agspec_tui.forms.reasoning import prepare
 from agspec_tui.forms.types import FileEdit
-from agspec_tui.forms.views import escaped, escaped_ascii, raw, views
+from agspec_tui.forms.views import escaped, escaped_ascii, raw
 
 _LISTS = ("files", "edits", "changes")
 _BEHIND = re.compile(r"[\s\]}]*")
@@ -27,34 +26,20 @@ Files that stay as they are must not appear. A new file is given in the same way
 """
 
 
-class WholeJson:
+class WholeJson(Form):
     """Complete files as strings of JSON: what models write that were trained on tool calls."""
 
     name = "whole-json"
     complete = True
+    how = _INSTRUCTIONS
+    emitted = (("escaped", escaped), ("escaped-ascii", escaped_ascii), ("raw", raw))
 
-    def instructions(self) -> str:
-        """How to answer."""
-        return _INSTRUCTIONS
-
-    def render_file(self, path: str, text: str) -> str:
-        """The path and the file as it is: escapes are for the reply alone."""
-        return fenced_file(path, text)
-
-    def index_views(self, text: str) -> tuple[DocumentView, ...]:
-        """`escaped`: the file as a JSON string, `escaped-ascii` if that differs; then `raw`."""
-        return views(text, (("escaped", escaped), ("escaped-ascii", escaped_ascii), ("raw", raw)))
-
-    def parse(self, reply: str, expected: tuple[str, ...] = ()) -> tuple[FileEdit, ...]:
-        """Read the object of a reply, or the tool calls that say the same.
+    def read(self, lines: list[str], expected: tuple[str, ...]) -> tuple[FileEdit, ...]:
+        """Read the object of a reply.
 
         Raises:
             EditError: there is none, it ends inside its JSON, or a text is not beyond doubt.
         """
-        lines = prepare(reply)
-        calls = carried(lines, expected)
-        if calls:
-            return calls
         edits: list[FileEdit] = []
         for entry in _entries(_value(lines), expected):
             for edit in edits_of_object(entry, expected):

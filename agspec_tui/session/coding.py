@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from agspec_tui.errors import EditError, UsageError
 from agspec_tui.events import Warned
+from agspec_tui.forms.base import Form
 from agspec_tui.forms.choose import form as form_named
 from agspec_tui.forms.cut import refuse_cut
-from agspec_tui.forms.types import FileEdit, Form
+from agspec_tui.forms.types import FileEdit
 from agspec_tui.session.context import Fitted, fit
 from agspec_tui.session.handover import EditSet, RunResult, Step
 from agspec_tui.session.outline import failing_tests

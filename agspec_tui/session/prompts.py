@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from agspec_tui.forms.types import Form
+from agspec_tui.forms.base import Form
 from agspec_tui.session.context import Block, joined
 from agspec_tui.session.handover import EditSet, RunResult
 from agspec_tui.session.outline import Candidate
