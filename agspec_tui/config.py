@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 import platformdirs
@@ -10,6 +10,8 @@ import platformdirs
 from agspec_tui.engine_events import CacheType
 from agspec_tui.errors import ConfigError
 
+MAX_CANDIDATES = 16
+"""Most patches that are written at once."""
 ApprovalMode = Literal["plan-only", "ask", "auto-edit", "full-auto"]
 """What is done unasked, from the strictest to the freest."""
 
@@ -110,6 +112,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Files that are drafted from: those an agent `opened`, or all source files of the `repo`."""
     max_turns: int = 5
     """Turns the coder gets before the task is handed back."""
+    candidates: Annotated[int, msgspec.Meta(ge=1, le=MAX_CANDIDATES)] = 1
+    """Patches that the coder writes at once in a turn. Each is tested in a copy of the repository,
+    and the first that passes is taken."""
     max_tokens: int = 4096
     """Longest reply of a role, in tokens."""
     approve: ApprovalMode = "ask"

@@ -33,6 +33,7 @@ __all__ = [
     "CacheRestored",
     "CacheSaved",
     "Calibrated",
+    "CandidateTested",
     "CommandFinished",
     "CommandStarted",
     "ContextReported",
@@ -124,6 +125,10 @@ class TurnStarted(EventRoot, frozen=True, kw_only=True):
 
     form: str
     """Edit form asked for; empty where none applies."""
+    request: int = 0
+    """The generation."""
+    candidate: int = 0
+    """Number of the patch among those that are made at once, from 1; 0 if it is the only one."""
 
 
 class TurnFinished(EventRoot, frozen=True, kw_only=True):
@@ -153,6 +158,8 @@ class TurnFinished(EventRoot, frozen=True, kw_only=True):
     """The message that broke the prefix; empty if none did."""
     alpha: float
     """α of the role at the end."""
+    candidate: int = 0
+    """As in `TurnStarted`."""
 
 
 class ContextReported(EventRoot, frozen=True, kw_only=True):
@@ -278,6 +285,29 @@ class CommandFinished(EventRoot, frozen=True, kw_only=True):
     """Tests that failed; −1 if the output did not say."""
 
 
+class CandidateTested(EventRoot, frozen=True, kw_only=True):
+    """One of several patches was tested in a copy of the repository."""
+
+    number: int
+    """Its number among the patches that differ, from 1."""
+    n_candidates: int
+    """How many of them there are."""
+    n_alike: int
+    """Replies that came to this patch."""
+    files: tuple[str, ...]
+    """Files it changes."""
+    exit_code: int
+    """Exit code of the test command; negative for a signal."""
+    timed_out: bool
+    """True if the time limit ended it."""
+    wall_s: float
+    """Seconds it ran."""
+    passed: int
+    """Tests that passed; −1 if the output did not say."""
+    failed: int
+    """Tests that failed; −1 if the output did not say."""
+
+
 class VerdictReached(EventRoot, frozen=True, kw_only=True):
     """The executor's word on a test run; the exit code decides, not the model."""
 
@@ -335,6 +365,7 @@ SessionEvent = (
     | EditReverted
     | CommandStarted
     | CommandFinished
+    | CandidateTested
     | VerdictReached
     | Warned
     | SessionFailed

@@ -7,7 +7,7 @@ from typing import get_args
 import click
 import msgspec
 
-from agspec_tui.config import Config, load
+from agspec_tui.config import MAX_CANDIDATES, Config, load
 from agspec_tui.engine_events import CacheType
 
 _MODEL = click.option(
@@ -54,6 +54,23 @@ _NAMES = ("model", "n_ctx", "n_gpu_layers", "device", "flash_attention", "n_thre
 def engine_options(command: Callable[..., int]) -> Callable[..., int]:
     """Give a command the options, `--model` too; it gets the settings as `config`."""
     return _MODEL(memory_options(command))
+
+
+def candidates_option(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command whose session writes edits `--candidates`; stands below `engine_options`."""
+
+    @functools.wraps(command)
+    def with_candidates(config: Config, candidates: int | None, **arguments: object) -> int:
+        if candidates is not None:
+            config = msgspec.structs.replace(config, candidates=candidates)
+        return command(config=config, **arguments)
+
+    return click.option(
+        "--candidates",
+        type=click.IntRange(1, MAX_CANDIDATES),
+        metavar="N",
+        help="Patches written at once and tested in copies; the first that passes is taken.",
+    )(with_candidates)
 
 
 def memory_options(command: Callable[..., int]) -> Callable[..., int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from agspec_tui.cli.engine_options import engine_options
+from agspec_tui.cli.engine_options import candidates_option, engine_options
 from agspec_tui.cli.fix import check_writable
 from agspec_tui.cli.output import printable, table, write_json
 from agspec_tui.config import Config
@@ -35,6 +35,7 @@ _INTERRUPTED = 130
 )
 @click.option("--json", "json_file", metavar="FILE", help="Write the figures to FILE; - is stdout.")
 @engine_options
+@candidates_option
 def evaluate(
     config: Config,
     folder: Path,

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from agspec_tui.cli.engine_options import engine_options
+from agspec_tui.cli.engine_options import candidates_option, engine_options
 from agspec_tui.cli.output import approve_option, record_option
 from agspec_tui.cli.progress import Progress
 from agspec_tui.commands import AnswerApproval, Interrupt, SubmitTask
@@ -33,6 +33,7 @@ _INTERRUPTED = 130
 @approve_option
 @click.option("--json", "json_file", metavar="FILE", help="Write a report to FILE; - is stdout.")
 @engine_options
+@candidates_option
 @record_option
 def fix(
     config: Config,

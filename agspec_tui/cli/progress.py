@@ -6,6 +6,7 @@ from typing import TextIO
 
 from agspec_tui.events import (
     Calibrated,
+    CandidateTested,
     CommandFinished,
     CommandStarted,
     ContextReported,
@@ -64,7 +65,7 @@ class Progress:
                 self._show_reply(event)
             case PlanProposed() | EditProposed() | EditApplied() | EditRefused() | EditReverted():
                 self._show_edit(event)
-            case CommandStarted() | CommandFinished() | VerdictReached():
+            case CommandStarted() | CommandFinished() | CandidateTested() | VerdictReached():
                 self._show_test(event)
             case _:
                 self._show_session(event)
@@ -103,7 +104,7 @@ class Progress:
         self, event: PrefillProgressed | StepCommitted | TurnStarted | TurnFinished
     ) -> None:
         match event:
-            case TurnStarted():
+            case TurnStarted() if event.candidate <= 1:
                 self._last_s = self._clock()
                 self._n_tokens = self._n_steps = 0
                 self._decode_us = 0.0
@@ -119,7 +120,8 @@ class Progress:
             case StepCommitted():
                 self._n_tokens += len(event.ids)
                 self._n_steps += 1
-                self._decode_us += event.decode_us + event.draft_us
+                # A pass that several replies share is counted once.
+                self._decode_us += event.decode_us / (1 + event.n_beside) + event.draft_us
                 if self._is_due():
                     rate = self._n_tokens / max(self._decode_us, 1.0) * 1e6
                     self.say(f"         {self._n_tokens} tokens, {rate:.1f} tokens/s")
@@ -149,19 +151,21 @@ class Progress:
             case EditReverted():
                 self.say(f"restored {', '.join(event.files)}: {event.reason}")
 
-    def _show_test(self, event: CommandStarted | CommandFinished | VerdictReached) -> None:
+    def _show_test(
+        self, event: CommandStarted | CommandFinished | CandidateTested | VerdictReached
+    ) -> None:
         match event:
             case CommandStarted():
                 self.say(f"run      {event.command}")
             case CommandFinished():
-                counts = f"{event.passed} passed, {event.failed} failed"
-                if min(event.passed, event.failed) < 0:
-                    counts = f"exit code {event.exit_code}"
-                late = ", past its time limit" if event.timed_out else ""
-                self.say(f"         {counts} in {event.wall_s:.1f} s{late}")
+                self.say(f"         {_ended(event)}")
                 if event.exit_code:
                     for line in event.output.strip().split("\n")[-_N_FAILED_LINES:]:
                         self.say(f"  | {line}")
+            case CandidateTested():
+                alike = f", {event.n_alike} replies" if event.n_alike > 1 else ""
+                place = f"patch    {event.number} of {event.n_candidates}"
+                self.say(f"{place}: {_ended(event)}{alike}")
             case VerdictReached():
                 self.say("PASS" if event.passed else f"FAIL     {event.reason}")
 
@@ -172,3 +176,12 @@ class Progress:
             return False
         self._last_s = now
         return True
+
+
+def _ended(event: CommandFinished | CandidateTested) -> str:
+    """How a run of the tests ended."""
+    counts = f"{event.passed} passed, {event.failed} failed"
+    if min(event.passed, event.failed) < 0:
+        counts = f"exit code {event.exit_code}"
+    late = ", past its time limit" if event.timed_out else ""
+    return f"{counts} in {event.wall_s:.1f} s{late}"

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from agspec_tui.cli.engine_options import engine_options
+from agspec_tui.cli.engine_options import candidates_option, engine_options
 from agspec_tui.cli.fix import read_issue
 from agspec_tui.cli.output import approve_option, record_option
 from agspec_tui.config import ApprovalMode, Config
@@ -19,6 +19,7 @@ from agspec_tui.session.testing import given
 @click.command("open-tui", hidden=True)
 @click.argument("repo", type=click.Path(path_type=Path), default=Path())
 @engine_options
+@candidates_option
 @click.option("--issue", metavar="FILE|TEXT", help="Start with this issue, or a file with it.")
 @click.option("--test", "test_command", metavar="CMD", help="Test command; by default found.")
 @approve_option

@@ -1,5 +1,7 @@
 """The executor's part of a turn: runs the tests, and says PASS or FAIL with a reason."""
 
+from pathlib import Path
+
 import msgspec
 
 from agspec_tui.errors import EngineError, ToolError
@@ -7,8 +9,9 @@ from agspec_tui.events import CommandFinished, CommandStarted, VerdictReached, W
 from agspec_tui.session.context import Fitted
 from agspec_tui.session.handover import RunResult, Verdict
 from agspec_tui.session.prompts import executor_message
+from agspec_tui.session.runner import CommandResult
 from agspec_tui.session.services import Services
-from agspec_tui.session.testing import failing_names, parse_counts
+from agspec_tui.session.testing import TestCommand, failing_names, parse_counts
 
 _N_REASON_CHARS = 200
 
@@ -28,9 +31,7 @@ async def run_tests(services: Services, turn: int) -> RunResult:
     done = await services.interrupts.guard(
         services.gate.run_tests(test, services.config.test_timeout_s, turn=turn)
     )
-    # Tracebacks name files by their full path; the shorter one is what roles and plans use.
-    output = done.output.replace(f"{services.repo}/", "")
-    passed, failed = parse_counts(test.kind, output, done.exit_code)
+    result = _result(test, done, services.repo)
     publish(
         CommandFinished(
             turn=turn,
@@ -38,12 +39,35 @@ async def run_tests(services: Services, turn: int) -> RunResult:
             command=test.display,
             exit_code=done.exit_code,
             timed_out=done.timed_out,
-            output=output,
+            output=result.output,
             wall_s=done.wall_s,
-            passed=passed,
-            failed=failed,
+            passed=result.passed,
+            failed=result.failed,
         )
     )
+    return result
+
+
+async def run_tests_in(services: Services, turn: int, copy: Path) -> tuple[RunResult, float]:
+    """Run the test command in a copy of the repository; returns the run, and its seconds.
+
+    Raises:
+        ToolError: there is none, or it could not be started.
+        Interrupted: the user stopped it.
+    """
+    test = services.test_command
+    if test is None:
+        raise ToolError("there is no test command", "give one: --test CMD")
+    done = await services.interrupts.guard(
+        services.gate.run_tests(test, services.config.test_timeout_s, turn=turn, copy=copy)
+    )
+    return _result(test, done, copy), done.wall_s
+
+
+def _result(test: TestCommand, done: CommandResult, root: Path) -> RunResult:
+    # Tracebacks name files by their full path; the shorter one is what roles and plans use.
+    output = done.output.replace(f"{root}/", "")
+    passed, failed = parse_counts(test.kind, output, done.exit_code)
     return RunResult(
         command=test.display,
         exit_code=done.exit_code,

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agspec_tui.errors import EditError, UsageError
 from agspec_tui.events import Warned
@@ -16,6 +16,7 @@ from agspec_tui.session.handover import EditSet, RunResult, Step
 from agspec_tui.session.outline import failing_tests
 from agspec_tui.session.prompts import CoderContext, ShownFile, Tried, change_stub, coder_blocks
 from agspec_tui.session.services import Services
+from agspec_tui.session.turn import ONLY, Candidate
 from agspec_tui.session.workspace import Workspace, fingerprint, keep_allowed
 
 _N_SMALL_LINES = 120
@@ -41,6 +42,22 @@ class _Prompt:
     """Room for the reply, in tokens."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What an attempt is about, the same for all of its candidates."""
+
+    number: int
+    """Attempts before this one."""
+    turn: int
+    """The turn."""
+    steps: Sequence[Step]
+    """Steps of the plan."""
+    run: RunResult
+    """The failing run of the files as they are now."""
+    tests: Mapping[str, str]
+    """Text of the test files by path."""
+
+
 @dataclass(slots=True)
 class Coding:
     """One task's coding: remembers what was tried, so that no attempt repeats another."""
@@ -48,7 +65,7 @@ class Coding:
     services: Services
     """What the task works with."""
     workspace: Workspace
-    """The task's files."""
+    """The task's files; each candidate stages its edits in a fork of it."""
     issue: str
     """The issue."""
     tests_allowed: bool
@@ -59,6 +76,8 @@ class Coding:
     """What each earlier attempt did and why it did not do."""
     _seen: dict[str, int] = field(default_factory=dict)
     """Turn of each edit by its fingerprint."""
+    _preparing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Lets candidates ask in their order, so that a run can be repeated."""
     _note: str = ""
     """What the next prompt says about the last reply."""
 
@@ -69,7 +88,8 @@ class Coding:
         steps: Sequence[Step],
         run: RunResult,
         tests: Mapping[str, str],
-    ) -> EditSet:
+        n_candidates: int = 1,
+    ) -> list[EditSet]:
         """Write every step of the plan, one reply each, and land the replies together.
 
         A step whose reply cannot be landed is left out with a warning if another one landed.
@@ -80,6 +100,11 @@ class Coding:
             steps: steps of the plan.
             run: the failing run of the files as they are now.
             tests: text of the test files by path.
+            n_candidates: how many such edits are written at once.
+
+        Returns:
+            The edits that differ from each other and from those tried before, at least one; those
+            that most candidates came to are first.
 
         Raises:
             EditError: no step could be landed, nothing changed, or the edit was tried before.
@@ -87,26 +112,51 @@ class Coding:
             Interrupted: the user stopped it.
             UsageError: not even the smallest prompt fits the context.
         """
-        self.workspace.discard()
-        self.action = ""
+        task = _Task(number, turn, steps, run, tests)
+        candidates = [Candidate(one, n_candidates) for one in range(1, n_candidates + 1)]
+        replies = (self._write(task, one) for one in (candidates if n_candidates > 1 else [ONLY]))
+        # All are waited for, also if one fails: none is left behind in the engine.
+        written = await asyncio.gather(*replies, return_exceptions=True)
+        found: dict[str, EditSet] = {}
         refusals: list[EditError] = []
-        for step in steps:
+        names: list[str] = []
+        for edits in written:
+            if isinstance(edits, EditError):
+                refusals.append(edits)
+                continue
+            if isinstance(edits, BaseException):
+                raise edits
+            names.append(name := fingerprint(edits))
+            earlier = self._seen.setdefault(name, turn)
+            if earlier != turn:
+                hint = "the next prompt shows the files otherwise"
+                refusals.append(EditError(f"the same edit as in turn {earlier}", hint))
+                continue
+            n_alike = found[name].n_alike + 1 if name in found else 1
+            found[name] = replace(found.get(name, edits), n_alike=n_alike)
+        self.action = " ".join(sorted(names))
+        if not found:
+            raise refusals[0]
+        return sorted(found.values(), key=lambda edits: -edits.n_alike)
+
+    async def _write(self, task: _Task, candidate: Candidate) -> EditSet:
+        """One edit of all steps.
+
+        Raises:
+            EditError: no step could be landed, or nothing changed.
+        """
+        files = self.workspace.fork()
+        refusals: list[EditError] = []
+        for step in task.steps:
             try:
-                await self._write_step(number, turn, step, run, tests)
+                await self._write_step(task, step, files, candidate)
             except EditError as error:
                 refusals.append(error)
-        edits = self.workspace.edit_set(self._form_name(number))
+        edits = files.edit_set(self._form_name(task.number))
         if not edits.changes:
             raise refusals[0] if refusals else EditError("the reply changes nothing")
         for refusal in refusals:
-            self._warn(turn, f"one step was left out: {refusal.message}", refusal.hint)
-        self.action = fingerprint(edits)
-        earlier = self._seen.setdefault(self.action, turn)
-        if earlier != turn:
-            self.workspace.discard()
-            raise EditError(
-                f"the same edit as in turn {earlier}", "the next prompt shows the files otherwise"
-            )
+            self._warn(task.turn, f"one step was left out: {refusal.message}", refusal.hint)
         return edits
 
     def remember(self, edits: EditSet, outcome: str) -> None:
@@ -123,23 +173,19 @@ class Coding:
         self._note = f"Your last answer could not be used:\n{error.report()}\n\n"
 
     async def _write_step(
-        self, number: int, turn: int, step: Step, run: RunResult, tests: Mapping[str, str]
+        self, task: _Task, step: Step, workspace: Workspace, candidate: Candidate
     ) -> None:
         """One reply of the coder, staged in the workspace."""
-        named = (*step.files, *step.new)
-        step = await asyncio.to_thread(self._as_it_is, step, turn)
-        context = self._context(number, step, run, tests)
-        if not context.files and not context.new:
-            raise EditError(f"{', '.join(named)} cannot be read or made", "was it deleted?")
-        prompt = await self._fit(context, number, turn)
-        for file in (*context.files, *context.reading):
-            await self.services.index(file.path, file.text)
+        turn = task.turn
+        async with self._preparing:
+            context, prompt = await self._prepare(task, step, workspace)
         finished = await self.services.speaker.say(
             self.services.team.coder,
             turn,
             prompt.fitted,
             form=prompt.form.name,
             max_tokens=prompt.max_tokens,
+            candidate=candidate,
         )
         refuse_cut(finished.stop_reason, finished.n_tokens)
         allowed = (*(file.path for file in context.files), *context.new)
@@ -151,17 +197,31 @@ class Coding:
             self._warn(turn, f"an edit was left out: {line}")
         if not kept:
             raise EditError(f"nothing to change is left: {'; '.join(dropped)}")
-        if not self.workspace.stage(kept):
+        if not workspace.stage(kept):
             raise EditError("the reply changes nothing", "change the lines that are wrong")
 
-    def _as_it_is(self, step: Step, turn: int) -> Step:
+    async def _prepare(
+        self, task: _Task, step: Step, workspace: Workspace
+    ) -> tuple[CoderContext, _Prompt]:
+        """What the coder is shown and asked for a step; its files are then drafted from."""
+        named = (*step.files, *step.new)
+        step = await asyncio.to_thread(self._as_it_is, step, task.turn, workspace)
+        context = self._context(task, step, workspace)
+        if not context.files and not context.new:
+            raise EditError(f"{', '.join(named)} cannot be read or made", "was it deleted?")
+        prompt = await self._fit(context, task.number, task.turn)
+        for file in (*context.files, *context.reading):
+            await self.services.index(file.path, file.text)
+        return context, prompt
+
+    def _as_it_is(self, step: Step, turn: int, workspace: Workspace) -> Step:
         """The step with the files that it made before among those to change.
 
         A file that is there and not of this task was not shown, and is not made anew.
         """
-        mine = tuple(path for path in step.new if self.workspace.is_mine(path))
+        mine = tuple(path for path in step.new if workspace.is_mine(path))
         others = [path for path in step.new if path not in mine]
-        new = tuple(path for path in others if self.workspace.may_be_made(path))
+        new = tuple(path for path in others if workspace.may_be_made(path))
         for path in others:
             if path not in new:
                 self._warn(turn, f"{path} cannot be made", "it is there already, or ignored")
@@ -181,16 +241,15 @@ class Coding:
                     continue
             raise UnreadError(refused.message, refused.hint, refused.detail) from refused
 
-    def _context(
-        self, number: int, step: Step, run: RunResult, tests: Mapping[str, str]
-    ) -> CoderContext:
+    def _context(self, task: _Task, step: Step, workspace: Workspace) -> CoderContext:
         """What this attempt shows of all that is known."""
-        show = self.services.team.coder.settings.context.at(number)
-        files = self._shown(step.files[: self.services.team.coder.settings.limits.n_files])
-        changed = [path for path in self.workspace.staged_paths if path not in step.files]
-        reading = self._shown(changed)
+        show, run = self.services.team.coder.settings.context.at(task.number), task.run
+        n_files = self.services.team.coder.settings.limits.n_files
+        files = _shown(workspace, step.files[:n_files])
+        changed = [path for path in workspace.staged_paths if path not in step.files]
+        reading = _shown(workspace, changed)
         if "tests" in show:
-            reading += _relevant_tests(tests, run)
+            reading += _relevant_tests(task.tests, run)
         return CoderContext(
             issue=self.issue,
             files=files,
@@ -202,10 +261,6 @@ class Coding:
             note=self._note if "tried" in show else "",
             reason="reason" in show,
         )
-
-    def _shown(self, paths: Sequence[str]) -> list[ShownFile]:
-        texts = ((path, self.workspace.text(path)) for path in paths)
-        return [ShownFile(path, text) for path, text in texts if text is not None]
 
     def _form_name(self, number: int) -> str:
         return self.services.team.coder.settings.forms.at(number)
@@ -253,6 +308,11 @@ def asks_for_tests(issue: str) -> bool:
             r"\btests?\s+(?:is|are)\s+(?:wrong|outdated|incorrect)\b", issue, re.IGNORECASE
         )
     )
+
+
+def _shown(workspace: Workspace, paths: Sequence[str]) -> list[ShownFile]:
+    texts = ((path, workspace.text(path)) for path in paths)
+    return [ShownFile(path, text) for path, text in texts if text is not None]
 
 
 def _relevant_tests(tests: Mapping[str, str], run: RunResult) -> list[ShownFile]:

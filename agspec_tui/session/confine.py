@@ -18,7 +18,8 @@ import signal
 import socket
 import struct
 import sys
-from typing import NoReturn
+from collections.abc import Mapping
+from typing import Any, NoReturn
 
 SETUP_FAILED = 125
 """Exit code where the sandbox could not be set up; nothing was run then."""
@@ -110,10 +111,10 @@ def _hide(path: str) -> None:
         _mount("/dev/null", path, "", _MS_BIND)
 
 
-def _arrange(settings: dict[str, list[str]], *, own_pids: bool) -> list[str]:
+def _arrange(settings: Mapping[str, Any], *, own_pids: bool) -> list[str]:
     """Make all that is mounted read-only but the folders to write to; returns these."""
     _mount("none", "/", "", _MS_REC | _MS_PRIVATE)
-    writable = list(settings["write"])
+    writable = [path for _, path in settings["write"]]
     for path in settings["hide"]:
         _hide(path)
     if os.path.isdir("/dev/shm"):  # noqa: PTH112
@@ -127,8 +128,8 @@ def _arrange(settings: dict[str, list[str]], *, own_pids: bool) -> list[str]:
     if own_pids:
         _mount("proc", "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
     # A mount cannot be renamed away, so what is read-only stays where it is.
-    for path in (*settings["write"], *settings["read_only"]):
-        _mount(path, path, "", _MS_BIND | _MS_REC)
+    for source, path in (*settings["write"], *((one, one) for one in settings["read_only"])):
+        _mount(source, path, "", _MS_BIND | _MS_REC)
     _set_read_only("/", on=True, below=True)
     for path in writable:
         _set_read_only(path, on=False)
@@ -176,7 +177,7 @@ def _become(command: list[str]) -> NoReturn:
         os._exit(_NOT_FOUND if isinstance(error, FileNotFoundError) else _NOT_EXECUTABLE)
 
 
-def _prepare(settings: dict[str, list[str]], *, own_pids: bool) -> None:
+def _prepare(settings: Mapping[str, Any], *, own_pids: bool) -> None:
     folder = os.getcwd()  # noqa: PTH109
     _restrict(_arrange(settings, own_pids=own_pids))
     os.chdir(folder)  # the folder it was in is now below a mount
@@ -212,7 +213,7 @@ def _first(command: list[str], statuses: int) -> NoReturn:
             os._exit(0)
 
 
-def _run(settings: dict[str, list[str]], command: list[str], *, own_pids: bool) -> NoReturn:
+def _run(settings: Mapping[str, Any], command: list[str], *, own_pids: bool) -> NoReturn:
     _enter(own_pids=own_pids)
     if not own_pids:
         _prepare(settings, own_pids=False)
@@ -241,8 +242,9 @@ def main(arguments: list[str]) -> NoReturn:
     """Run the command; does not return.
 
     Args:
-        arguments: the settings as JSON (`write`, `hide` and `read_only` are lists of
-            paths, `own_pids` is true or false), `--`, and the command.
+        arguments: the settings as JSON (`write` is a list of pairs: what to write to, and the path
+            at which it is seen; `hide` and `read_only` are lists of paths; `own_pids` is true or
+            false), `--`, and the command.
     """
     settings, command = json.loads(arguments[0]), arguments[2:]
     own_pids = bool(settings.pop("own_pids"))

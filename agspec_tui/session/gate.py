@@ -74,7 +74,7 @@ class CommandGate:
         self._warned: set[str] = set()
 
     async def run_tests(
-        self, test: TestCommand, timeout_s: float, *, turn: int = 0, root: Path | None = None
+        self, test: TestCommand, timeout_s: float, *, turn: int = 0, copy: Path | None = None
     ) -> CommandResult:
         """Run the test command, for which a sandbox is permission enough.
 
@@ -85,7 +85,8 @@ class CommandGate:
             test: the command.
             timeout_s: time limit in seconds.
             turn: the turn it belongs to.
-            root: a copy of the repository to run it in; None for the repository itself.
+            copy: a copy of the repository to run it in; None for the repository itself. In a
+                sandbox the command finds it where the repository is.
 
         Raises:
             ToolError: a rule denies it, it could not be started, or the user said no.
@@ -99,11 +100,9 @@ class CommandGate:
         if is_bare or found.verdict == "ask":
             reason = found.reason or "it runs without a sandbox"
             await self._confirm(test.display, reason, turn, "executor")
-        return await self._run(test.argv, test.display, timeout_s, root or self._root)
+        return await self._run(test.argv, test.display, timeout_s, copy)
 
-    async def run_line(
-        self, line: str, timeout_s: float, *, turn: int, role: str, root: Path | None = None
-    ) -> CommandResult:
+    async def run_line(self, line: str, timeout_s: float, *, turn: int, role: str) -> CommandResult:
         """Run a command line that a role wants to run.
 
         No role of the team has commands of its own: what runs in a task is the test command.
@@ -113,7 +112,6 @@ class CommandGate:
             timeout_s: time limit in seconds.
             turn: the turn it belongs to.
             role: who wants it.
-            root: a copy of the repository to run it in; None for the repository itself.
 
         Raises:
             ToolError: it is denied, the user said no, or it could not be started.
@@ -128,7 +126,7 @@ class CommandGate:
             bare = self.sandbox.kind == "none"
             reason = f"{found.reason}; there is no sandbox" if bare else found.reason
             await self._confirm(line, reason, turn, role)
-        return await self._run(line, line, timeout_s, root or self._root)
+        return await self._run(line, line, timeout_s)
 
     async def _confirm(self, command: str, reason: str, turn: int, role: str) -> None:
         """Go on if the user says yes to a command, once for each command.
@@ -143,19 +141,24 @@ class CommandGate:
         self._trusted.add(command)
 
     async def _run(
-        self, command: str | tuple[str, ...], shown: str, timeout_s: float, root: Path
+        self,
+        command: str | tuple[str, ...],
+        shown: str,
+        timeout_s: float,
+        copy: Path | None = None,
     ) -> CommandResult:
         secrets = await asyncio.to_thread(read_secrets, self._root)
         if not secrets.is_complete:
             self._warn_once("not all secret files were read", "values of the rest are not masked")
+        root = self._root
         has_git = lexists(root / ".git")
         with tempfile.TemporaryDirectory(prefix="agspec-", ignore_cleanup_errors=True) as temp:
             keeps_root = self._approvals.mode == "plan-only"
-            places = Places(root, Path(temp).resolve(), keeps_root=keeps_root)
+            places = Places(root, Path(temp).resolve(), keeps_root=keeps_root, copy=copy)
             is_confined = self.sandbox.kind != "none"
             done = await run(
                 command,
-                root,
+                root if is_confined or copy is None else copy,
                 timeout_s,
                 places.environment() if is_confined else None,
                 without=AGENT_VARIABLES if is_confined else (),

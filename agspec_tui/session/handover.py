@@ -46,6 +46,8 @@ class EditSet:
     """Bytes on disk before and after, one change a file."""
     diff: str
     """Unified diff of them."""
+    n_alike: int = 1
+    """Replies that came to it."""
 
     @property
     def files(self) -> tuple[str, ...]:

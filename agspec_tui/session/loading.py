@@ -35,7 +35,8 @@ def plan_load(config: Config, there: Room | None = None, n_at_once: int = 1) -> 
         UsageError: the context or the batch is too small.
     """
     model = resolve(config.model)
-    n_seq_max = max(Wanted(n_ctx=config.n_ctx).n_seq_max, n_at_once)
+    n_roles = Wanted(n_ctx=config.n_ctx).n_seq_max
+    n_seq_max = max(n_roles + config.candidates - 1, n_at_once)
     n_ctx, n_gpu_layers = config.n_ctx, config.n_gpu_layers
     if model.header is not None:
         n_ctx = wanted_n_ctx(config, model.header)

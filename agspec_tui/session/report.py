@@ -69,6 +69,8 @@ class TurnRow(msgspec.Struct, frozen=True, kw_only=True):
     """Of those, taken from the cache."""
     alpha: float
     """α of the role at the end."""
+    candidate: int = 0
+    """Number of the patch among those that are made at once, from 1; 0 if it is the only one."""
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):

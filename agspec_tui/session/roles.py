@@ -83,6 +83,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Source files of a repository up to which no look is offered."""
 
 
+class Candidates(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How several replies to one prompt come to differ."""
+
+    temperature: float = 0.8
+    """Temperature of all but the first, which is generated as if it were the only one."""
+
+
 class Drafting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether a role's reply is drafted."""
 
@@ -113,6 +120,8 @@ class RoleFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What the prompt shows, attempt by attempt."""
     limits: Limits = Limits()
     """Bounds of prompt and reply."""
+    candidates: Candidates = Candidates()
+    """How further replies to a prompt are generated, where several are wanted."""
     drafting: Drafting = Drafting()
     """Whether the reply is drafted."""
 

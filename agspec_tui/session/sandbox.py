@@ -72,18 +72,25 @@ class Places:
     """The folders of one command."""
 
     root: Path
-    """Resolved root of the repository, or of a copy of it."""
+    """Resolved root of the repository."""
     temp: Path
     """A folder for temporary files, which no other command uses."""
     caches: Path = field(default_factory=lambda: caches_dir())
     """A folder for the caches of tools."""
     keeps_root: bool = False
     """Whether even the repository is read-only."""
+    copy: Path | None = None
+    """A copy of the repository, which commands find in its place; None for the repository."""
 
     def environment(self) -> dict[str, str]:
         """Variables that lead tools to these folders."""
         found = {name: str(self.caches / folder) for name, folder in _CACHES.items()}
         return found | {name: str(self.temp) for name in ("TMPDIR", "TMP", "TEMP")}
+
+    def source(self, path: str) -> str:
+        """What is seen at a path that can be written to."""
+        is_root = self.copy is not None and path == os.path.realpath(self.root)
+        return os.path.realpath(self.copy) if self.copy is not None and is_root else path
 
     def writable(self) -> list[str]:
         """Folders to write to; they are made if they are missing."""
@@ -109,11 +116,12 @@ class Sandbox:
             return command
         writable = places.writable()
         hidden = _hidden(writable)
+        binds = [(places.source(path), path) for path in writable]
         read_only = [] if places.keeps_root else _guarded(places.root)
         if self.kind == "bubblewrap":
-            return (*_bubblewrap(writable, hidden, read_only), "--", *command)
+            return (*_bubblewrap(binds, hidden, read_only), "--", *command)
         settings = {
-            "write": writable,
+            "write": binds,
             "hide": hidden,
             "read_only": read_only,
             "own_pids": self.own_pids,
@@ -203,7 +211,7 @@ def _guarded(root: Path) -> list[str]:
 
 
 def _bubblewrap(
-    writable: Iterable[str],
+    binds: Iterable[tuple[str, str]],
     hidden: Iterable[str],
     read_only: Iterable[str],
 ) -> list[str]:
@@ -213,8 +221,8 @@ def _bubblewrap(
     for path in hidden:
         is_folder = Path(path).is_dir()
         found += ["--tmpfs", path] if is_folder else ["--ro-bind", "/dev/null", path]
-    for path in writable:
-        found += ["--bind", path, path]
+    for source, path in binds:
+        found += ["--bind", source, path]
     for path in read_only:
         found += ["--ro-bind", path, path]
     return found

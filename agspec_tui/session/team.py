@@ -14,6 +14,7 @@ from agspec_tui.events import (
 )
 from agspec_tui.session.actions import ActionLoop
 from agspec_tui.session.approval import PlanRejected
+from agspec_tui.session.candidates import best_of
 from agspec_tui.session.checking import brief, improved, judge, run_tests, without_tests
 from agspec_tui.session.coding import Coding, UnreadError, asks_for_tests
 from agspec_tui.session.handover import EditSet, Plan, RunResult, Step, Verdict
@@ -249,12 +250,18 @@ class TeamTask:
         steps, n_before = await self._steps(number, plan, base)
         tests = {path: text for path, text in self._planning.texts.items() if is_test(path)}
         try:
-            edits = await self._coding.attempt(n_before, self.turn, steps, base, tests)
+            found = await self._coding.attempt(
+                n_before, self.turn, steps, base, tests, self._services.config.candidates
+            )
         except EditError as error:
             self._n_unreadable = self._n_unreadable + 1 if isinstance(error, UnreadError) else 0
             self._last_action = self._coding.action or error.message
             self._refuse(n_before, error)
             return None
+        edits, n_tested = await best_of(self._services, found, self.turn)
+        for other in found[n_tested:]:
+            if other is not edits:
+                self._coding.forget(other)
         self._n_unreadable, self._last_action = 0, self._coding.action
         self._services.publish(
             EditProposed(

@@ -1,10 +1,11 @@
 """One reply of one role: asks the engine, announces start and end."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from agspec_tui.commands import Generate, Message
+from agspec_tui.commands import SEEDS, Generate, Message
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.errors import EngineError
 from agspec_tui.events import (
@@ -23,6 +24,20 @@ _SUMMARY = "summary"
 """Name of the sequence that summaries are made in, and of their form."""
 _SUMMARY_RULES = "You shorten notes. Answer with at most three short sentences, and nothing else."
 _N_SUMMARY_TOKENS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One of several replies to a prompt, which are generated at once."""
+
+    number: int = 0
+    """From 1; 0 if it is the only one."""
+    n_candidates: int = 1
+    """How many there are."""
+
+
+ONLY = Candidate()
+"""A reply that is the only one."""
 
 
 class Speaker:
@@ -77,7 +92,7 @@ class Speaker:
                 return ""
             command = self._command(role, turn, messages, _N_SUMMARY_TOKENS)
             command = replace(command, sequence=_SUMMARY, grammar="")
-            finished = await self._generate(command)
+            finished = await self._generate(command, self._next_request())
         except EngineError:
             return ""
         self._publish(_row(role, turn, finished))
@@ -86,7 +101,14 @@ class Speaker:
         return "" if finished.stop_reason in ("length", "context", "loop") else finished.text
 
     async def say(
-        self, role: Role, turn: int, prompt: Fitted, *, form: str = "", max_tokens: int = 0
+        self,
+        role: Role,
+        turn: int,
+        prompt: Fitted,
+        *,
+        form: str = "",
+        max_tokens: int = 0,
+        candidate: Candidate = ONLY,
     ) -> GenerationFinished:
         """Generate the reply of `role` to a prompt, in a fresh context behind its system message.
 
@@ -98,12 +120,18 @@ class Speaker:
             prompt: the user message, counted.
             form: edit form asked for; empty where none applies.
             max_tokens: most tokens of the reply; 0 for the role's own limit.
+            candidate: which of several replies it is.
 
         Raises:
             EngineError: the request was refused, engines died over it, or there is none.
             Interrupted: the user stopped it.
         """
-        self._publish(TurnStarted(turn=turn, role=role.name, form=form))
+        request = self._next_request()
+        self._publish(
+            TurnStarted(
+                turn=turn, role=role.name, form=form, request=request, candidate=candidate.number
+            )
+        )
         limit = max_tokens or role.settings.sampling.max_tokens
         self._publish(
             ContextReported(
@@ -117,8 +145,8 @@ class Speaker:
             )
         )
         command = self._command(role, turn, _transcript(role.system, prompt.text), limit)
-        finished = await self._generate(command)
-        self._publish(_row(role, turn, finished))
+        finished = await self._generate(_as_candidate(command, role, candidate), request)
+        self._publish(_row(role, turn, finished, candidate.number))
         if finished.stop_reason == "cancelled":
             raise Interrupted
         if finished.stop_reason == "loop":
@@ -144,9 +172,12 @@ class Speaker:
             drafting=role.settings.drafting.enabled,
         )
 
-    async def _generate(self, command: Generate) -> GenerationFinished:
+    def _next_request(self) -> int:
         self._n_requests += 1
-        command = replace(command, request=self._n_requests)
+        return self._n_requests
+
+    async def _generate(self, command: Generate, request: int) -> GenerationFinished:
+        command = replace(command, request=request)
         return await self._interrupts.guard(
             self._client.generate(command), lambda: self._client.cancel(command.request)
         )
@@ -166,7 +197,22 @@ def _looped(role: Role, turn: int, finished: GenerationFinished) -> Warned:
     )
 
 
-def _row(role: Role, turn: int, finished: GenerationFinished) -> TurnFinished:
+def _as_candidate(command: Generate, role: Role, candidate: Candidate) -> Generate:
+    """A reply's command; those behind the first are sampled, each from another seed."""
+    command = replace(command, batch=candidate.n_candidates)
+    if candidate.number <= 1:
+        return command
+    sampling = replace(
+        command.sampling,
+        temperature=max(command.sampling.temperature, role.settings.candidates.temperature),
+        # Far from the seeds of other turns.
+        seed=(command.sampling.seed + 1_000 * candidate.number) % SEEDS,
+    )
+    sequence = f"{command.sequence} {candidate.number}"
+    return replace(command, sequence=sequence, sampling=sampling)
+
+
+def _row(role: Role, turn: int, finished: GenerationFinished, candidate: int = 0) -> TurnFinished:
     n_steps = finished.n_steps
     return TurnFinished(
         turn=turn,
@@ -183,4 +229,5 @@ def _row(role: Role, turn: int, finished: GenerationFinished) -> TurnFinished:
         n_reused=finished.n_reused,
         broken_by=finished.broken_by,
         alpha=finished.alpha,
+        candidate=candidate,
     )

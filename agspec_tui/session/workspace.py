@@ -62,6 +62,12 @@ class Workspace:
         self._staged: dict[str, FileChange] = {}
         self._originals: dict[str, bytes | None] = {}
 
+    def fork(self) -> "Workspace":
+        """The same task's files with nothing staged, to land other edits in."""
+        other = Workspace(self._repo, self._log)
+        other._originals = self._originals
+        return other
+
     def read(self, path: str) -> bytes | None:
         """Bytes of a file with the staged edits in it; None if there is none.
 

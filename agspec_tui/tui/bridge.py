@@ -14,6 +14,7 @@ from agspec_tui.events import (
     CacheRestored,
     CacheSaved,
     Calibrated,
+    CandidateTested,
     CommandFinished,
     CommandStarted,
     ContextReported,
@@ -60,7 +61,7 @@ EditGroup = (
     EditProposed | EditRefused | ApprovalRequested | ApprovalAnswered | EditApplied | EditReverted
 )
 ContextGroup = ContextReported | TokensCounted | CacheSaved | CacheRestored
-CommandGroup = CommandStarted | CommandFinished | VerdictReached
+CommandGroup = CommandStarted | CommandFinished | CandidateTested | VerdictReached
 
 _LOG = logging.getLogger(__name__)
 
@@ -98,6 +99,7 @@ class Bridge:
         self._view = view
         self._test_command = ""
         self._asks = ""
+        self._beside: set[int] = set()  # generations whose text is not shown: one is enough
 
     def pump(self) -> int:
         """Take in all waiting events; returns how many. An event never ends the app."""
@@ -146,7 +148,7 @@ class Bridge:
                 | EditReverted()
             ):
                 self._edit(event)
-            case CommandStarted() | CommandFinished() | VerdictReached():
+            case CommandStarted() | CommandFinished() | CandidateTested() | VerdictReached():
                 self._command(event)
             case SessionStarted() | TaskSubmitted() | Warned() | SessionFailed() | TaskFinished():
                 self._task(event)
@@ -177,6 +179,8 @@ class Bridge:
                 assert_never(event)
 
     def _stream(self, event: StepCommitted) -> None:
+        if event.request in self._beside:
+            return
         gutter = Span("▎ ", entries.role_style(event.role))
         n_marked = event.n_accepted_chars
         if n_marked < 0:  # not counted: the step is marked whole, its bonus token included
@@ -188,7 +192,10 @@ class Bridge:
 
     def _turn(self, event: TurnGroup) -> None:
         match event:
+            case TurnStarted() if event.candidate > 1:
+                self._beside.add(event.request)
             case TurnStarted():
+                self._beside.clear()
                 self._state.turn_started(event)
                 self._view.write(entries.heading(event))
             case TurnFinished():
@@ -234,6 +241,9 @@ class Bridge:
             case CommandFinished():
                 self._state.activity = "working"
                 self._view.write(entries.command_finished(event))
+            case CandidateTested():
+                self._state.activity = "testing patches"
+                self._view.write(entries.candidate(event))
             case VerdictReached():
                 self._view.write(entries.verdict(event))
             case _:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from agspec_tui.events import (
     Calibrated,
+    CandidateTested,
     CommandFinished,
     ContextReported,
     EditProposed,
@@ -116,7 +117,8 @@ def turn_summary(event: TurnFinished) -> list[Line]:
     ]
     if not event.n_steps:
         parts = ["nothing was generated"]
-    made = [line((" · ".join(parts), "muted"), gutter=_QUIET)]
+    gutter = Span(f"  {event.candidate}. ", "muted") if event.candidate else _QUIET
+    made = [line((" · ".join(parts), "muted"), gutter=gutter)]
     if event.broken_by:
         made.append(line((f"prefix broken by {event.broken_by}", "muted"), gutter=_QUIET))
     if event.stop_reason not in ("eog", "stop", ""):
@@ -195,6 +197,24 @@ def _output(output: str) -> Iterator[Line]:
         made = line((text, "output"), gutter=gutter, wrap=_RULER.match(text) is None)
         made.repeat = True
         yield made
+
+
+def candidate(event: CandidateTested) -> list[Line]:
+    """How one of several patches did, in one line."""
+    passed = event.exit_code == 0 and not event.timed_out
+    mark, style = ("✓", "success") if passed else ("✗", "error")
+    how = "time limit reached" if event.timed_out else f"exit code {event.exit_code}"
+    if event.passed >= 0:
+        how = f"{event.passed} passed, {event.failed} failed"
+    alike = f" · {event.n_alike} replies" if event.n_alike > 1 else ""
+    return [
+        line(
+            (f"{mark} ", style),
+            f"patch {event.number} of {event.n_candidates}",
+            (f"  {how} in {seconds(event.wall_s)}{alike}", "muted"),
+            gutter=_QUIET,
+        )
+    ]
 
 
 def verdict(event: VerdictReached) -> list[Line]:

@@ -240,7 +240,8 @@ class UiState:
         self.turn_tokens += len(event.ids)
         self.turn_steps += 1
         self.turn_accept += event.n_accepted + 1
-        self.turn_us += event.decode_us + event.draft_us
+        # A pass that several replies share is counted once.
+        self.turn_us += event.decode_us / (1 + event.n_beside) + event.draft_us
         if self.turn_us > 0:
             self.tok_per_s = self.turn_tokens / self.turn_us * 1e6
 

@@ -250,7 +250,8 @@ async def test_a_program_that_is_not_there_says_so(sandbox, places):
 def test_a_sandbox_that_cannot_be_set_up_runs_nothing(tmp_path):
     from agspec_tui.session import confine
 
-    settings = {"write": [str(tmp_path / "missing")], "hide": [], "read_only": []}
+    missing = str(tmp_path / "missing")
+    settings = {"write": [[missing, missing]], "hide": [], "read_only": []}
     for own_pids in (True, False):
         text = json.dumps(settings | {"own_pids": own_pids})
         argv = (sys.executable, "-I", "-S", inspect.getfile(confine), text, "--", "touch", "ran")

@@ -32,6 +32,7 @@ def test_the_command_is_hidden_and_its_options_are_those_of_the_design():
     assert open_tui.hidden
     assert sorted({option for p in open_tui.params for option in p.opts}) == [
         "--approve",
+        "--candidates",
         "--device",
         "--exact",
         "--flash-attn",

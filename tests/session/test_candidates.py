@@ -1,0 +1,212 @@
+import asyncio
+import os
+import socket
+
+import pytest
+
+from agspec_tui.commands import ConfigureDrafting, Interrupt, LoadModel
+from agspec_tui.events import (
+    CandidateTested,
+    CommandFinished,
+    EditApplied,
+    EditProposed,
+    EditRefused,
+    TurnFinished,
+    TurnStarted,
+    Warned,
+)
+from agspec_tui.session import candidates as candidates_module
+from agspec_tui.session.context import Fitted
+from agspec_tui.session.interrupt import InterruptSwitch
+from agspec_tui.session.roles import load_team
+from agspec_tui.session.session import Session
+from agspec_tui.session.turn import Candidate, Speaker
+from tests.session.scripted import (
+    CALC,
+    FIXED,
+    TESTS,
+    check_stream,
+    config,
+    make_repo,
+    of,
+    plan,
+    run_task,
+    script,
+    snapshot,
+    whole,
+)
+
+WRONG = CALC.replace("- number", "* number")  # the sum of nothing is still right
+WORSE = CALC.replace("result = 0", "result = 1")
+
+
+@pytest.fixture
+def repo(tmp_path):
+    return make_repo(tmp_path / "repo")
+
+
+async def solve(repo, path, *, on_event=None, test_command=TESTS, **settings):
+    session = Session(repo, config(path, **settings), test_command=test_command, auto_approve=True)
+    try:
+        await session.start()
+        return await run_task(
+            session, on_event=on_event and (lambda event: on_event(session, event))
+        )
+    finally:
+        await session.close()
+
+
+def runs_of(events):
+    return [
+        (one.number, one.n_candidates, one.n_alike, one.passed, one.failed)
+        for one in of(events, CandidateTested)
+    ]
+
+
+async def test_the_first_that_passes_is_taken_though_more_replies_came_to_another(repo, tmp_path):
+    replies = [whole("calc.py", text) for text in (WRONG, FIXED, WRONG)]
+    path = script(tmp_path, plan("calc.py"), *replies, "PASS")
+    events = await solve(repo, path, candidates=3)
+    check_stream(events)
+    assert events[-1].status == "fixed"
+    assert runs_of(events) == [(1, 2, 2, 1, 2), (2, 2, 1, 3, 0)]
+    assert (repo / "calc.py").read_text() == FIXED
+    assert [event.diff.count("+ number") for event in of(events, EditProposed)] == [1]
+    assert len(of(events, EditApplied)) == 1
+    started = [event for event in of(events, TurnStarted) if event.role == "coder"]
+    assert [event.candidate for event in started] == [1, 2, 3]
+    assert len({event.request for event in started}) == 3
+
+
+async def test_those_behind_the_first_that_passes_are_not_tested(repo, tmp_path):
+    replies = [whole("calc.py", text) for text in (FIXED, WRONG, WORSE)]
+    path = script(tmp_path, plan("calc.py"), *replies, "PASS")
+    events = await solve(repo, path, candidates=3)
+    assert events[-1].status == "fixed"
+    assert runs_of(events) == [(1, 3, 1, 3, 0)]
+
+
+async def test_if_none_passes_the_one_that_fails_least_is_offered(repo, tmp_path):
+    replies = [whole("calc.py", text) for text in (WORSE, WRONG)]
+    path = script(tmp_path, plan("calc.py"), *replies, "FAIL: 2", *replies, "FAIL: 2")
+    events = await solve(repo, path, candidates=2, max_turns=1)
+    assert runs_of(events) == [(1, 2, 1, 0, 3), (2, 2, 1, 1, 2)]
+    (proposed,) = of(events, EditProposed)
+    assert "* number" in proposed.diff
+    assert events[-1].status == "not_fixed"
+    assert (repo / "calc.py").read_text() == CALC
+
+
+async def test_a_patch_that_failed_in_a_copy_is_not_tried_again(repo, tmp_path):
+    first = [whole("calc.py", text) for text in (WORSE, WRONG)]
+    second = [whole("calc.py", text) for text in (WORSE, FIXED)]
+    path = script(tmp_path, plan("calc.py"), *first, "FAIL: 2", *second, "PASS")
+    events = await solve(repo, path, candidates=2)
+    assert events[-1].status == "fixed"
+    assert [number for number, *_ in runs_of(events)] == [1, 2]  # in turn 2 one was left
+
+
+async def test_a_reply_that_cannot_be_used_does_not_spoil_the_others(repo, tmp_path):
+    path = script(
+        tmp_path, plan("calc.py"), "I do not know.", whole("calc.py", FIXED), "…", "PASS"
+    )  # fmt: skip
+    events = await solve(repo, path, candidates=3)
+    assert events[-1].status == "fixed"
+    assert of(events, EditRefused) == []
+
+
+async def test_replies_that_can_all_not_be_used_are_one_refusal(repo, tmp_path):
+    path = script(tmp_path, plan("calc.py"), "No.", "Never.")
+    events = await solve(repo, path, candidates=2, max_turns=1)
+    assert events[-1].status == "not_fixed"
+    assert len(of(events, EditRefused)) == 1
+
+
+async def test_without_tests_the_patch_of_most_replies_is_taken(repo, tmp_path):
+    for path in (repo / "tests").iterdir():
+        path.unlink()
+    (repo / "tests").rmdir()
+    replies = [whole("calc.py", text) for text in (WRONG, FIXED, FIXED)]
+    path = script(tmp_path, plan("calc.py"), *replies)
+    events = await solve(repo, path, candidates=3, test_command=None)
+    assert events[-1].status == "edited"
+    assert of(events, CandidateTested) == []
+    assert (repo / "calc.py").read_text() == FIXED
+
+
+async def test_tests_see_a_copy_where_the_repository_is_and_leave_nothing(repo, tmp_path):
+    (repo / "link.py").symlink_to("calc.py")
+    (repo / "run.sh").write_text("#!/bin/sh\nexit 0\n")
+    (repo / "run.sh").chmod(0o755)
+    os.mkfifo(repo / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(repo / "s"))
+    command = f"pwd > seen; cat seen; test -L link.py && ./run.sh && echo x >> count && {TESTS}"
+    replies = [whole("calc.py", text) for text in (WRONG, FIXED)]
+    path = script(tmp_path, plan("calc.py"), *replies, "PASS")
+    events = await solve(repo, path, candidates=2, test_command=command)
+    assert [one.exit_code == 0 for one in of(events, CandidateTested)] == [False, True]
+    assert events[-1].status == "fixed"
+    assert (repo / "count").read_text() == "x\nx\n"  # before, and after the edit was written
+    runs = [event.output.splitlines()[0] for event in of(events, CommandFinished)]
+    assert runs == [str(repo)] * 2
+
+
+async def test_a_repository_that_is_too_large_is_not_copied(repo, tmp_path, monkeypatch):
+    monkeypatch.setattr(candidates_module, "_MAX_COPY_BYTES", 100)
+    replies = [whole("calc.py", text) for text in (WRONG, FIXED, FIXED)]
+    path = script(tmp_path, plan("calc.py"), *replies, "PASS")
+    events = await solve(repo, path, candidates=3)
+    assert events[-1].status == "fixed"
+    assert runs_of(events) == []
+    assert any("too large to be copied" in event.message for event in of(events, Warned))
+
+
+async def test_patches_that_were_not_tested_may_come_again(repo, tmp_path, monkeypatch):
+    monkeypatch.setattr(candidates_module, "_MAX_COPY_BYTES", 100)
+    replies = [whole("calc.py", text) for text in (WRONG, FIXED)]
+    path = script(tmp_path, plan("calc.py"), *replies, "FAIL: 2", *replies, "PASS")
+    events = await solve(repo, path, candidates=2)
+    assert events[-1].status == "fixed"
+
+
+async def test_a_stop_ends_all_candidates(repo, tmp_path):
+    before = snapshot(repo)
+    replies = [whole("calc.py", FIXED)] * 3
+    path = script(tmp_path, plan("calc.py"), *replies, "PASS", step_delay_s=0.05)
+
+    async def stop(session, event):
+        if isinstance(event, TurnStarted) and event.candidate == 3:
+            await session.send(Interrupt())
+
+    events = await solve(repo, path, candidates=3, on_event=stop, drafter="none")
+    assert events[-1].status == "cancelled"
+    assert snapshot(repo) == before
+
+
+async def test_the_replies_are_decoded_together(repo, tmp_path):
+    replies = [whole("calc.py", FIXED)] * 4
+    path = script(tmp_path, plan("calc.py"), *replies, "PASS", step_delay_s=0.001)
+    events = await solve(repo, path, candidates=4, drafter="none")
+    beside = [event.n_beside for event in events if getattr(event, "role", "") == "coder"
+              and hasattr(event, "n_beside")]  # fmt: skip
+    assert max(beside) == 3
+
+
+async def test_real_replies_differ_and_come_again_in_a_new_engine(smollm2, make_client):
+    coder, prompt = load_team().coder, Fitted("Write a function that adds two numbers.", 60)
+    runs = []
+    for _ in range(2):
+        client, events = make_client()
+        load = LoadModel(path=str(smollm2), name="smollm2-135m", n_ctx=2048, n_seq_max=6)
+        await client.start(load, ConfigureDrafting())
+        speaker = Speaker(client, events.append, InterruptSwitch(), load.n_ctx)
+        replies = (
+            speaker.say(coder, 1, prompt, max_tokens=40, candidate=Candidate(number, 3))
+            for number in (1, 2, 3)
+        )
+        runs.append([reply.text for reply in await asyncio.gather(*replies)])
+        rows = [event.candidate for event in events if isinstance(event, TurnFinished)]
+        assert sorted(rows) == [1, 2, 3]
+    assert len(set(runs[0])) == 3
+    assert runs[0] == runs[1]
