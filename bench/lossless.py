@@ -21,7 +21,7 @@ from agspec_tui.commands import ConfigureDrafting, Generate, LoadModel, Message,
 from agspec_tui.drafting.choose import make_drafter
 from agspec_tui.engine.llama import LlamaBackend
 from agspec_tui.engine.loop import Decoder
-from agspec_tui.engine.near_tie import compare, first_parting, sizes_of
+from agspec_tui.engine.near_tie import compare, first_parting, ways_of
 from agspec_tui.errors import AgspecError
 from agspec_tui.events import EngineEvent, GenerationFinished
 from agspec_tui.models.resolve import resolve
@@ -123,8 +123,8 @@ def _compare(
     decoder = Decoder(backend, make_drafter("none"), make_policy(ConfigureDrafting()), print)
     prompt = [token for piece in decoder.pieces(command) for token in piece.ids]
     a, b = (ids[at] if at < len(ids) else None for ids in (one.ids, other.ids))
-    sizes = sizes_of(backend, command.batch)
-    tie = compare(backend, [*prompt, *one.ids[:at]], a, b, sizes)
+    ways = ways_of(backend, command.batch)
+    tie = compare(backend, [*prompt, *one.ids[:at]], a, b, ways)
     if command.sampling.temperature > 0.0:
         is_exact = tie.rounding == 0.0
         tally.n_unproven += is_exact

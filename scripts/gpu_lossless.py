@@ -22,7 +22,7 @@ from agspec_tui.commands import LoadModel
 from agspec_tui.config import Config, logs_dir
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.engine.llama import LlamaBackend
-from agspec_tui.engine.near_tie import NearTie, compare, first_parting, sizes_of
+from agspec_tui.engine.near_tie import NearTie, compare, first_parting, ways_of
 from agspec_tui.engine.prompt import PromptBuilder
 from agspec_tui.errors import AgspecError
 
@@ -112,7 +112,7 @@ def prove(
             ids += plain[parting.prompt][: parting.position]
             chosen = (parting.plain, parting.drafted)
             one, other = (token if token >= 0 else None for token in chosen)
-            proofs.append(compare(backend, ids, one, other, sizes_of(backend, 1)))
+            proofs.append(compare(backend, ids, one, other, ways_of(backend, 1)))
         return proofs
     finally:
         backend.close()

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 from agspec_tui.commands import LoadModel
-from agspec_tui.engine.near_tie import compare, first_parting, sizes_of
+from agspec_tui.engine.near_tie import compare, first_parting, ways_of
 from agspec_tui.engine.prompt import PromptBuilder
 from agspec_tui.engine.types import Backend
 from agspec_tui.session.bench import Run, said_before
@@ -54,7 +54,7 @@ def _parting(backend: Backend, plain: Run, run: Run, batch: int) -> Parting:
     if all(position < len(reply.ids) or reply.stop_reason == "eog" for reply in replies):
         one, other = (r.ids[position] if position < len(r.ids) else None for r in replies)
         text = [*ids, *replies[0].ids[:position]]
-        tie = compare(backend, text, one, other, sizes_of(backend, batch))
+        tie = compare(backend, text, one, other, ways_of(backend, batch))
     return Parting(
         method=run.method,
         kind=run.prompt.kind,

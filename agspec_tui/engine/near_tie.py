@@ -1,11 +1,11 @@
 """Whether two replies part for no other reason than rounding.
 
 Kernels for passes of different sizes add up in another order, so that a logit depends a little on
-how many tokens a pass had. Where two tokens' logits are nearer to each other than that, either of
-them is the target's choice. It is shown by decoding the text up to there in two ways, its last
-tokens in passes of one size and of another, and comparing what that moves with what lies between
-them. Both sizes are of passes that the replies may have had: what passes of other sizes do explains
-nothing.
+how many tokens a pass had. Attention adds up cells of the cache in their order, so that it depends
+as much on which cells the tokens lie in, and that on who else decodes. Where two tokens' logits are
+nearer to each other than that, either of them is the target's choice. It is shown by decoding the
+text up to there in several ways, and comparing what that moves with what lies between them. All
+ways are such as the replies may have had: what others do explains nothing.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,6 @@ from agspec_tui.engine.types import Backend, Part
 
 _N_RETOLD = 32
 """Tokens before the parting that are decoded in both ways, or a few less."""
-_CELL_ORDER = 1e-3
-"""How far sums over the same cells of the cache in another order move the gap of two logits: they
-show in the fourth decimal place. The order depends on what was rejected and who else decodes."""
 _Row = npt.NDArray[np.float32]
 
 
@@ -34,22 +31,30 @@ class NearTie:
     gap: float
     """Difference of both logits, of the two ways of decoding the smaller one."""
     rounding: float
-    """Largest difference of a logit between passes of one size and of the other."""
+    """Largest difference of a logit between one way and another."""
 
     @property
     def is_proven(self) -> bool:
         """Whether rounding alone may swap the tokens: each may move by as much."""
-        return self.gap <= max(2 * self.rounding, _CELL_ORDER)
+        return self.gap <= 2 * self.rounding
 
 
-def sizes_of(backend: Backend, batch: int) -> tuple[int, int]:
-    """The smallest and the largest pass that replies of which so many are decoded at once have.
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How replies may have been decoded."""
 
-    Larger ones than 32 tokens are as that one.
-    """
+    sizes: tuple[int, int] = (1, _N_RETOLD)
+    """Tokens of the smallest and the largest pass; larger ones than 32 are as that one."""
+    beside: bool = False
+    """Whether others were decoded at the same time, whose tokens lie between theirs."""
+
+
+def ways_of(backend: Backend, batch: int) -> Ways:
+    """The ways of replies of which so many are decoded at once."""
+    sizes = 1, min(backend.n_exact or _N_RETOLD, _N_RETOLD)
     if is_wide(batch, backend.n_exact, backend.n_wide):
-        return min(backend.n_wide, _N_RETOLD), _N_RETOLD
-    return 1, min(backend.n_exact or _N_RETOLD, _N_RETOLD)
+        sizes = min(backend.n_wide, _N_RETOLD), _N_RETOLD
+    return Ways(sizes, beside=batch > 1)
 
 
 def first_parting(one: Sequence[int], other: Sequence[int]) -> int | None:
@@ -65,7 +70,7 @@ def compare(
     ids: Sequence[int],
     one: int | None,
     other: int | None,
-    sizes: tuple[int, int] = (1, _N_RETOLD),
+    ways: Ways,
 ) -> NearTie:
     """Compare two tokens as continuations of a text. The cache must be empty, and is so again.
 
@@ -74,18 +79,22 @@ def compare(
         ids: token ids of the text.
         one: a token; None for the end of the generation.
         other: another one.
-        sizes: tokens of a pass in both ways; see `sizes_of`.
+        ways: how the replies may have been decoded; see `ways_of`.
     """
-    # The same tokens in both ways, in whole passes.
-    whole = lcm(*sizes)
+    # The same tokens in all ways, in whole passes.
+    whole = lcm(*ways.sizes)
     n_most = min(len(ids), max(_N_RETOLD, whole))
     n_retold = n_most // whole * whole or len(ids)
-    small, large = (_row_behind(backend, ids, n_retold, size) for size in sizes)
+    rows = [_row_behind(backend, ids, n_retold, size) for size in ways.sizes]
+    if ways.beside:  # one cell that is another's moves all that follow
+        backend.decode([Part(ids[:1], 0, backend.pad_slot, 0)])
+        rows.append(_row_behind(backend, ids, n_retold, ways.sizes[0]))
+        backend.trim(backend.pad_slot, 0)
     backend.trim(0, 0)
-    a, b = (_or_end(backend, small, token) for token in (one, other))
+    a, b = (_or_end(backend, rows[0], token) for token in (one, other))
     return NearTie(
-        gap=float(min(abs(row[a] - row[b]) for row in (small, large))),
-        rounding=float(np.abs(small - large).max()),
+        gap=float(min(abs(row[a] - row[b]) for row in rows)),
+        rounding=float(max(np.abs(rows[0] - row).max() for row in rows[1:])),
     )
 
 
