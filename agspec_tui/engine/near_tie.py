@@ -87,6 +87,7 @@ def compare(
     n_retold = n_most // whole * whole or len(ids)
     rows = [_row_behind(backend, ids, n_retold, size) for size in ways.sizes]
     if ways.beside:  # one cell that is another's moves all that follow
+        backend.trim(0, 0)
         backend.decode([Part(ids[:1], 0, backend.pad_slot, 0)])
         rows.append(_row_behind(backend, ids, n_retold, ways.sizes[0]))
         backend.trim(backend.pad_slot, 0)

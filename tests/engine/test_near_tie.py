@@ -87,9 +87,10 @@ def test_beside_others_the_text_is_decoded_behind_a_cell_of_nobody_too():
 @pytest.mark.model
 def test_where_cells_lie_moves_logits_as_much_as_the_size_of_passes(smollm2):
     backend = LlamaBackend(LoadModel(path=str(smollm2), name="m", n_ctx=512))
-    if backend.device != "CPU":
+    if not backend.device.startswith("CPU"):
         pytest.skip("kernels of this device add up otherwise")
-    ids = backend.tokenize("The capital of France is the city of", special=False).tolist()
+    text = "The capital of France is the city of Paris. " * 8
+    ids = backend.tokenize(text, special=False).tolist()
     assert compare(backend, ids, 1, 2, Ways((1, 1))).rounding == 0.0
     assert compare(backend, ids, 1, 2, Ways((1, 1), beside=True)).rounding > 0.01
     backend.close()
