@@ -44,7 +44,7 @@ def test_a_fixed_issue_exits_0_and_writes_its_report(repo, tmp_path, capsys):
     assert [row["role"] for row in report["turns"]] == ["planner", "coder", "executor"]
     assert report["turns"][1].keys() == {
         "role", "turn", "n_tokens", "n_steps", "n_drafted", "n_accepted", "accept_length",
-        "rejected", "tok_per_s", "n_prompt", "n_reused", "alpha",
+        "rejected", "tok_per_s", "n_prompt", "n_reused", "alpha", "candidate",
     }  # fmt: skip
     assert "+        result = result + number" in report["diff"]
     assert report["wall_s"] > 0

@@ -64,7 +64,7 @@ def test_a_fixed_task_reports_every_field():
     assert made["turns"][1] == {
         "role": "coder", "turn": 1, "n_tokens": 30, "n_steps": 10, "n_drafted": 40,
         "n_accepted": 20, "accept_length": 3.0, "rejected": 20, "tok_per_s": 12.346,
-        "n_prompt": 100, "n_reused": 60, "alpha": 0.9,
+        "n_prompt": 100, "n_reused": 60, "alpha": 0.9, "candidate": 0,
     }  # fmt: skip
     assert made["diff"] == "-a\n+b\n"
     assert made["wall_s"] == 1.5
