@@ -16,6 +16,7 @@ what was rejected keeps the distribution, and spares a pass of the grammar over 
 import ctypes
 import hashlib
 import math
+import re
 from collections.abc import Iterator, Sequence
 
 import llama_cpp
@@ -29,6 +30,9 @@ from agspec_tui.errors import EngineError
 
 _N_TESTED = 1024
 """Candidates that a grammar is asked about before it is asked about the whole vocabulary."""
+_MAX_DEPTH = 200
+"""Deepest groups of a grammar: the library parses them by recursion, and overflows its stack."""
+_LITERAL_OR_SET = re.compile(r'"(?:\\.|[^"\\])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*', re.DOTALL)
 
 
 def make_chooser(
@@ -221,12 +225,32 @@ def _make_grammar(vocab: object, grammar: str) -> object:
         EngineError: it cannot be parsed. The library reports that with a null sampler, which would
             end the process if it were used.
     """
+    fault = _fault_of(grammar)
+    if fault:
+        raise EngineError(f"the grammar cannot be parsed: {fault}", "correct its GBNF file")
     sampler = llama_cpp.llama_sampler_init_grammar(vocab, grammar.encode(), b"root")
     if not sampler:
         raise EngineError(
             "the grammar cannot be parsed", "rule names hold letters, digits and `-` only"
         )
     return sampler
+
+
+def _fault_of(grammar: str) -> str:
+    """What in a grammar the library would not survive or not see; empty if nothing is."""
+    if "\0" in grammar:
+        return "it holds a NUL character, behind which nothing would be read"
+    try:
+        grammar.encode()
+    except UnicodeEncodeError:
+        return "it holds half of a surrogate pair"
+    depth = deepest = 0
+    for mark in re.findall(r"[()]", _LITERAL_OR_SET.sub("", grammar)):
+        depth += 1 if mark == "(" else -1
+        deepest = max(deepest, depth)
+    if deepest > _MAX_DEPTH:
+        return f"groups are nested {deepest} deep, at most {_MAX_DEPTH} are read"
+    return ""
 
 
 def _make_chain(n_vocab: int, sampling: Sampling) -> object:

@@ -42,6 +42,9 @@ def not_text(path: str, data: bytes) -> str:
     try:
         data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        kind = _type(path, data)
+        if kind != "unknown":
+            return f"binary, {len(data)} bytes, type {kind}"
         return f"not UTF-8 text (byte {error.start}), {len(data)} bytes"
     return ""
 

@@ -17,6 +17,7 @@ from agspec_tui.session.folder_events import Events, FolderEvents, WatchRefused
 from agspec_tui.session.repo import (
     INSTALLED_FOLDERS,
     MAX_FILE_BYTES,
+    SKIPPED_FOLDERS,
     ignored,
     ignored_folders,
     list_names,
@@ -57,6 +58,7 @@ class FollowedFiles:
         self._files: dict[str, _File] = {}
         self._ignored: frozenset[str] = frozenset()
         self._pruned: frozenset[str] = frozenset()
+        self._pruned_names = INSTALLED_FOLDERS
         self._lock = threading.RLock()
 
     def begin(self) -> list[str]:
@@ -147,14 +149,14 @@ class FollowedFiles:
         """Follow the files of a repository that appeared, or all of it where that is not known."""
         changed_rules = any(Path(path).name == _RULES for path in events.paths)
         if events.lost or changed_rules:
-            self._pruned = ignored_folders(self._repo)
+            self._prune()
             if self.refused is None:
                 self._watch_below(str(self._repo))
             for path in list_names(self._repo):
                 self._add(path)
             return
         if events.folders:
-            self._pruned = ignored_folders(self._repo)
+            self._prune()
         for folder in sorted(events.folders):
             for path in self._watch_below(folder):
                 self._add(path)
@@ -223,7 +225,13 @@ class FollowedFiles:
 
     def _is_pruned(self, folder: str) -> bool:
         path = self._relative(folder)
-        return Path(folder).name in INSTALLED_FOLDERS or path in self._pruned
+        return Path(folder).name in self._pruned_names or path in self._pruned
+
+    def _prune(self) -> None:
+        """Ask which folders are not to be watched."""
+        found = ignored_folders(self._repo)
+        self._pruned = found or frozenset()
+        self._pruned_names = SKIPPED_FOLDERS if found is None else INSTALLED_FOLDERS
 
     def _spots(self, path: str) -> tuple[str, ...]:
         name = self._repo / path

@@ -1,7 +1,7 @@
 """What the planner may look at before it plans: parts of files, and lines that hold a text."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -49,25 +49,39 @@ class Shown:
     """The lines in a fence with where they are, or why there are none."""
     n_lines: int = 0
     """Lines of files in it."""
+    is_known: bool = False
+    """Whether it says why nothing of a file is shown that is there."""
 
 
-def show(look: Look, texts: Mapping[str, str], n_unread: int = 0) -> Shown:
+def show(
+    look: Look,
+    texts: Mapping[str, str],
+    n_unread: int = 0,
+    why_unread: Callable[[str], str] = lambda _: "",
+) -> Shown:
     """What is to be seen.
 
     Args:
         look: what is asked for.
         texts: text of every file that was read for the agents, by path.
         n_unread: files that they may see and that were not read.
+        why_unread: why a path that is not among the texts is not shown; empty if it is unknown.
     """
-    shown = _read(look.read.strip(), texts) if look.read else _grep(look.grep.strip(), texts)
-    if shown.n_lines or not n_unread:
+    if look.read:
+        shown = _read(look.read.strip(), texts, why_unread)
+    else:
+        shown = _grep(look.grep.strip(), texts)
+    if shown.n_lines or shown.is_known or not n_unread:
         return shown
     return Shown(f"{shown.text} {n_unread} files of the repository were not looked into.")
 
 
-def _read(asked: str, texts: Mapping[str, str]) -> Shown:
+def _read(asked: str, texts: Mapping[str, str], why_unread: Callable[[str], str]) -> Shown:
     match = _RANGE.match(asked)
     said, first, last = match.groups() if match else (asked, None, None)
+    reason = "" if said in texts else why_unread(said)
+    if reason:
+        return Shown(f"{reason}.", is_known=True)
     path = nearest_path(said, list(texts))
     if not path:
         return Shown(f"There is no file `{said}`.")

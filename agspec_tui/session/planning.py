@@ -15,7 +15,7 @@ from agspec_tui.session.looking import Look, read_look, show
 from agspec_tui.session.outline import Candidate, n_listed, rank
 from agspec_tui.session.plan import edited_plan, read_plan
 from agspec_tui.session.prompts import planner_blocks
-from agspec_tui.session.repo import may_be_made
+from agspec_tui.session.repo import may_be_made, why_unread
 from agspec_tui.session.services import Services
 from agspec_tui.session.workspace import scan
 
@@ -142,7 +142,10 @@ class Planning:
             looks.append((look.line(), await self._show(turn, look)))
 
     async def _show(self, turn: int, look: Look) -> str:
-        shown = await asyncio.to_thread(show, look, self.texts, self.n_unread)
+        def why(path: str) -> str:
+            return why_unread(self.services.repo, path)
+
+        shown = await asyncio.to_thread(show, look, self.texts, self.n_unread, why)
         self.services.publish(
             Looked(turn=turn, role="planner", what=look.line(), n_lines=shown.n_lines)
         )

@@ -196,13 +196,13 @@ def list_names(repo: Path) -> tuple[str, ...]:
     return tuple(_walked_files(repo) if names is None else names)
 
 
-def ignored_folders(repo: Path) -> frozenset[str]:
+def ignored_folders(repo: Path) -> frozenset[str] | None:
     """Folders that the ignore rules leave out as a whole, relative to the root, outermost only.
 
-    Without version control none is named: these are the `SKIPPED_FOLDERS`.
+    None without version control: then these are the `SKIPPED_FOLDERS`, wherever they are.
     """
     if _git_root(repo) is None:
-        return frozenset()
+        return None
     arguments = ("ls-files", "-oi", "--exclude-standard", "--directory", "-z")
     answer = _git(repo, *arguments)
     names = _split(answer.stdout) if answer is not None and answer.returncode == 0 else []
@@ -311,6 +311,18 @@ def may_be_made(repo: Path, path: str) -> bool:
     except ToolError:
         return False
     return not os.path.lexists(repo / path) and not os.path.lexists(real)
+
+
+def why_unread(repo: Path, path: str) -> str:
+    """Why a file that is there is not shown; empty if it is, or if nothing is there."""
+    try:
+        if os.path.lexists(locate(repo, path)):
+            read_text_file(repo, path)
+    except ToolError as error:
+        return error.message
+    except OSError:
+        pass  # a name that no file can have
+    return ""
 
 
 def read_text_file(repo: Path, path: str) -> str:

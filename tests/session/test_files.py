@@ -93,7 +93,7 @@ def test_a_file_that_is_not_as_it_was_read_stops_the_whole_edit(repo, on_disk, b
     assert tree(repo) == present
 
 
-def test_a_link_is_written_through_and_stays_a_link(repo):
+def test_d05_a_link_is_written_through_and_stays_a_link(repo):
     (repo / "real").mkdir()
     (repo / "real/a.py").write_bytes(b"old\n")
     (repo / "a.py").symlink_to("real/a.py")
@@ -107,14 +107,14 @@ def test_a_link_is_written_through_and_stays_a_link(repo):
     }
 
 
-def test_a_dangling_link_within_the_repository_is_written_through(repo):
+def test_d05_a_dangling_link_within_the_repository_is_written_through(repo):
     (repo / "a.py").symlink_to("real/a.py")
     write_changes(repo, (FileChange("a.py", None, b"new\n"),))
     assert (repo / "a.py").is_symlink()
     assert (repo / "real/a.py").read_bytes() == b"new\n"
 
 
-def test_relative_links_through_linked_folders_land_where_they_lead(repo):
+def test_d08_relative_links_through_linked_folders_land_where_they_lead(repo):
     (repo / "x/y").mkdir(parents=True)
     (repo / "x/config").mkdir()
     (repo / "x/config/a.toml").write_bytes(b"old\n")
@@ -253,7 +253,7 @@ def test_an_interrupt_half_way_puts_everything_back(repo, monkeypatch):
     assert tree(repo) == present
 
 
-def test_a_write_that_does_not_stick_is_noticed(repo, monkeypatch):
+def test_d08_a_write_that_does_not_stick_is_noticed(repo, monkeypatch):
     (repo / "a.py").write_bytes(b"old\n")
     real_replace = Path.replace
 

@@ -1,5 +1,7 @@
 import asyncio
 import logging
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -27,7 +29,7 @@ async def following(root, tmp_path):
 
 
 @pytest.mark.parametrize("scope", ["opened", "repo"])
-async def test_without_watches_left_files_are_compared_before_each_turn(
+async def test_w03_without_watches_left_files_are_compared_before_each_turn(
     following, root, scope, monkeypatch
 ):
     def refuse(fd, path, mask):
@@ -47,6 +49,42 @@ async def test_without_watches_left_files_are_compared_before_each_turn(
     assert following.holds("pkg/b.py", None)
     assert following.holds("c.py", "made\n" if scope == "repo" else None)
     assert len(following.warnings) == 1
+
+
+LIMITED = """
+import asyncio, sys
+from pathlib import Path
+from tests.session.following import Following, put
+Path("/proc/sys/user/max_inotify_watches").write_text("2")
+root = Path(sys.argv[1])
+async def main():
+    following = await Following(root, root.parent).start("repo")
+    (warning,) = following.warnings
+    print(warning.message, warning.hint, sep="; ")
+    put(root, "pkg/b.py", "new\\n")
+    await following.watcher.refresh()
+    print(following.holds("pkg/b.py", "new\\n"))
+    await following.stop()
+asyncio.run(main())
+"""
+
+
+def test_w03_the_systems_own_limit_is_survived_and_said(root):
+    in_namespace = ("unshare", "--user", "--map-root-user")
+    if subprocess.run((*in_namespace, "true"), capture_output=True).returncode:
+        pytest.skip("no user namespace, whose limit could be lowered, can be made here")
+    put(root, "pkg/deep/c.py")
+    done = subprocess.run(
+        (*in_namespace, sys.executable, "-c", LIMITED, str(root)),
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+    )
+    said, held = done.stdout.splitlines()
+    assert said.startswith("changes of files are seen only before each turn: ")
+    assert said.endswith("; raise fs.inotify.max_user_watches with sysctl")
+    assert held == "True"
+    assert done.stderr == ""
 
 
 async def test_more_folders_than_may_be_watched_are_compared_before_each_turn(following, root):

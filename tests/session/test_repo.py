@@ -221,7 +221,7 @@ def test_text_is_read_as_a_prompt_shows_it(repo, data, text):
         (b"x" * (MAX_FILE_BYTES + 1), f"{MAX_FILE_BYTES + 1} bytes; not shown"),
     ],
 )
-def test_what_is_not_text_is_named_and_not_shown(repo, data, message):
+def test_d10_what_is_not_text_is_named_and_not_shown(repo, data, message):
     put(repo, "a.bin", data)
     with pytest.raises(ToolError, match=message):
         read_text_file(repo, "a.bin")

@@ -38,6 +38,7 @@ REASONS = [
     ("a.png", b"\x89PNG\r\n\0\0", "a.png is binary, 8 bytes, type PNG image."),
     ("a.xlsx", b"PK\x03\x04\0\0", "a.xlsx is binary, 6 bytes, type Excel spreadsheet."),
     ("a.ods", b"PK\x03\x04\0\0", "a.ods is binary, 6 bytes, type OpenDocument spreadsheet."),
+    ("b.png", b"\x89PNG\r\n", "b.png is binary, 6 bytes, type PNG image."),
     ("a.bin", b"\0\1", "a.bin is binary, 2 bytes, type unknown."),
     ("latin.py", b"caf\xe9\n", "latin.py is not UTF-8 text (byte 3), 5 bytes."),
     (

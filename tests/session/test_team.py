@@ -19,6 +19,7 @@ from tests.session.scripted import (
     CALC,
     FIXED,
     SCRIPTS,
+    TESTS,
     config,
     make_repo,
     of,
@@ -78,6 +79,36 @@ async def test_looks_that_go_round_end_in_a_plan(repo, tmp_path, bug, looks, n_l
     assert len(of(events, Looked)) == n_looked
     warned = [event for event in of(events, Warned) if "looks at the same" in event.message]
     assert bool(warned) == (bug != "bounded")
+
+
+async def test_d10_a_look_at_what_is_no_text_says_what_it_is_and_is_not_repeated(repo, tmp_path):
+    files = {
+        "stock.xlsx": b"PK\x03\x04\0\0rows",
+        "stock.ods": b"PK\x03\x04\x14\xff",
+        "calc.png": b"\x89PNG\r\n\x1a\n",
+    }
+    for name, data in files.items():
+        (repo / name).write_bytes(data)
+    for number in range(9):  # beyond the number of files up to which no look is offered
+        (repo / f"more{number}.py").write_text("x = 1\n")
+    looks = [json.dumps({"read": name}) for name in (*files, "calc.png")]
+    path = script(tmp_path, *looks, plan("calc.py"), whole("calc.py", FIXED), "PASS")
+    records = tmp_path / "records"
+    session = Session(repo, config(path), test_command=TESTS, auto_approve=True, record=records)
+    await session.start()
+    try:
+        events = await run_task(session)
+    finally:
+        await session.close()
+    assert events[-1].status == "fixed"
+    assert [event.what for event in of(events, Looked)] == [f"READ {name}" for name in files]
+    [record] = records.iterdir()
+    for line in (
+        "stock.xlsx: binary, 10 bytes, type Excel spreadsheet; not shown.",
+        "stock.ods: binary, 6 bytes, type OpenDocument spreadsheet; not shown.",
+        "calc.png: binary, 8 bytes, type PNG image; not shown.",
+    ):
+        assert line in record.read_text()
 
 
 async def test_looks_without_end_fall_back_to_the_likeliest_files(repo, tmp_path):

@@ -138,7 +138,7 @@ def move_folder(root):
 
 @pytest.mark.parametrize("scope", ["opened", "repo"])
 @pytest.mark.parametrize("move", [move_aside, move_elsewhere, move_with_git, move_folder])
-async def test_a_moved_file_is_gone_at_its_old_path_and_followed_at_the_new_one(
+async def test_w04_a_moved_file_is_gone_at_its_old_path_and_followed_at_the_new_one(
     following, root, scope, move
 ):
     git(root, "init", "-q")
@@ -227,7 +227,7 @@ async def test_what_becomes_ignored_is_forgotten(following, root):
     assert following.holds("a.py", "old\n")
 
 
-async def test_ignored_folders_are_not_watched_however_full_they_are(following, root):
+async def test_w05_ignored_folders_are_not_watched_however_full_they_are(following, root):
     git(root, "init", "-q")
     put(root, ".gitignore", "/out/\n")
     put(root, "out/a/b/c.py")
@@ -246,7 +246,29 @@ async def test_ignored_folders_are_not_watched_however_full_they_are(following, 
     assert len(following.sent) == 3
 
 
-async def test_a_checkout_of_two_thousand_files_is_one_batch(following, root):
+@pytest.mark.parametrize("with_git", [True, False], ids=["git", "plain"])
+async def test_w05_no_folder_that_tools_fill_is_watched(following, root, with_git):
+    if with_git:
+        git(root, "init", "-q")
+        put(root, ".gitignore", "build/\ndist/\n")
+    filled = ["node_modules", ".venv", "__pycache__", "build", "dist"]
+    for folder in filled:
+        put(root, f"{folder}/deep/x.py")
+        put(root, f"pkg/{folder}/deep/x.py")
+    await following.start("repo")
+    await following.until_holds("pkg/b.py", "b\n")
+    await following.still()
+    put(root, "pkg/inner/c.py")
+    await following.until_holds("pkg/inner/c.py", "text\n")
+    for folder in filled:  # and none that is made while the watcher runs
+        put(root, f"pkg/inner/{folder}/deep/x.py")
+    await following.still()
+    watched = {path[len(str(root)) + 1 :] for path in following.watcher._events.watched}
+    assert watched == {"", "pkg", "pkg/inner"}
+    assert not [path for path in following.sent if path.endswith("x.py")]
+
+
+async def test_w02_a_checkout_of_two_thousand_files_is_one_batch(following, root):
     git(root, "init", "-q", "-b", "main")
     names = [f"src/{number // 100}/{number}.py" for number in range(2000)]
     for name in names:
