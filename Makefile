@@ -74,8 +74,8 @@ native-sanitize: setup-dev  ## The same, built with the address and undefined-be
 	@$(PHASE) "ctest, sanitized" scripts/native.sh address,undefined
 
 .PHONY: nightly
-nightly: setup-dev native-sanitize  ## 10,000 examples a property, ten deaths of each kind, the sanitizers
-	@AGSPEC_HYPOTHESIS=nightly $(PHASE) properties pytest -n $(WORKERS) --timeout 3600 tests/properties tests/session/test_engine_deaths.py $(ARGS)
+nightly: setup-dev native-sanitize  ## 10,000 examples a property, ten deaths of each kind, 200 kills in a write, the sanitizers
+	@AGSPEC_HYPOTHESIS=nightly $(PHASE) properties pytest -n $(WORKERS) --timeout 3600 tests/properties tests/session/test_engine_deaths.py tests/session/test_killed.py $(ARGS)
 
 .PHONY: bench
 bench: setup  ## Tokens per second with and without drafting, same prompts, interleaved

@@ -16,7 +16,7 @@ from tests.session import dying
 
 NEW = {"a.py": b"a1\n", "new/deep/c.py": b"c\n", "sub/d.py": b"d1\n", "theirs.py": b"theirs\n"}
 OLD = {"a.py": b"a0\n", "b.py": b"b0\n", "sub/d.py": b"d0\n", "theirs.py": b"theirs\n"}
-N_RANDOM = 200 if os.environ.get("AGSPEC_HYPOTHESIS") == "nightly" else 25
+N_RANDOM = 200 if os.environ.get("AGSPEC_HYPOTHESIS") == "nightly" else 8
 
 
 def files(repo):

@@ -4,6 +4,7 @@ import sys
 import time
 from pathlib import Path
 
+import pexpect
 import psutil
 import pytest
 
@@ -78,6 +79,28 @@ async def test_there_is_no_input_and_no_terminal(tmp_path):
     )
     result = await run((sys.executable, "-c", code), tmp_path, 20)
     assert result.output.startswith("'' True\nno tty ")
+
+
+WITH_TERMINAL = """
+import asyncio, os, sys
+from pathlib import Path
+from agspec_tui.session.runner import run
+os.close(os.open("/dev/tty", os.O_RDWR))
+script = "read -t 5 line </dev/tty && echo \\"got $line\\"; read line; echo \\"input: $line\\""
+print(asyncio.run(run(("bash", "-c", script), Path(sys.argv[1]), 20)).output)
+"""
+
+
+def test_a_command_cannot_read_the_terminal_that_the_session_has(tmp_path):
+    root = str(Path(__file__).parents[2])
+    arguments = ["-c", WITH_TERMINAL, str(tmp_path)]
+    child = pexpect.spawn(sys.executable, arguments, cwd=root, encoding="utf-8", timeout=20)
+    child.setecho(False)
+    child.sendline("typed by the person")
+    child.expect(pexpect.EOF)
+    assert "No such device" in child.before
+    assert "input: \r\n" in child.before
+    assert "typed" not in child.before
 
 
 async def test_git_does_not_wait_for_an_editor(tmp_path):
