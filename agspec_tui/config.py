@@ -121,7 +121,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What is done unasked: nothing and only a plan is made (`plan-only`), harmless commands
     (`ask`), edits too (`auto-edit`), or everything (`full-auto`)."""
     review_plan: bool = False
-    """Ask before the team works by a plan, where edits are asked about too."""
+    """Ask before the team works by a plan, where edits are asked about too. The plan can then be
+    edited."""
     commands: CommandRules = CommandRules()
     """Your own rules about commands, `allow`, `ask` and `deny`."""
     test_timeout_s: float = 300.0

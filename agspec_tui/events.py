@@ -232,6 +232,8 @@ class ApprovalRequested(EventRoot, frozen=True, kw_only=True):
     """The command line that would run; empty if it is about a change."""
     steps: tuple[PlanStep, ...] = ()
     """The plan, if it is about one; `EditPlan` answers with another."""
+    problem: str = ""
+    """Why the plan that `EditPlan` gave cannot be worked by; empty at the first asking."""
 
 
 class ApprovalAnswered(EventRoot, frozen=True, kw_only=True):

@@ -9,13 +9,15 @@ from pathlib import Path
 import click
 import msgspec
 
+from agspec_tui.cli.editor import edited, editor
 from agspec_tui.cli.engine_options import candidates_option, engine_options
 from agspec_tui.cli.output import approve_option, record_option
 from agspec_tui.cli.progress import Progress
-from agspec_tui.commands import AnswerApproval, Interrupt, SubmitTask
+from agspec_tui.commands import AnswerApproval, EditPlan, Interrupt, SubmitTask
 from agspec_tui.config import ApprovalMode, Config
 from agspec_tui.errors import AgspecError, UsageError
 from agspec_tui.events import ApprovalRequested, Event, TaskFinished
+from agspec_tui.session.plan_text import HELP, plan_text, read_plan_text
 from agspec_tui.session.repo import check_repo, is_secret, list_files
 from agspec_tui.session.report import ReportBuilder, encode
 from agspec_tui.session.session import Session
@@ -192,12 +194,51 @@ class _Run:
         task.add_done_callback(lambda done: done.exception())
 
     async def _ask(self, event: ApprovalRequested) -> None:
-        """Ask on the terminal; anything but yes means no, and so does no terminal."""
+        """Ask on the terminal; anything but yes means no, and so does no terminal.
+
+        A plan can be edited too, and is asked about again if it cannot be read.
+        """
         if not sys.stdin.isatty():
             self._progress.say(f"no terminal to ask: {event.summary}? no")
             await self._session.send(AnswerApproval(call_id=event.call_id, approved=False))
             return
-        self._progress.ask(f"{event.summary}? [y/N] ")
+        text = unchanged = plan_text(event.steps)
+        may_edit = bool(event.steps and editor())
+        while True:
+            self._progress.ask(f"{event.summary}? [{'y/e/N' if may_edit else 'y/N'}] ")
+            said = await self._line()
+            if self._n_signals:
+                return
+            if not (may_edit and said in ("e", "edit")):
+                break
+            try:
+                text = await self._edited(text)
+                if text == unchanged:
+                    self._progress.say("the plan is unchanged")
+                    continue
+                steps = read_plan_text(text)
+            except UsageError as error:
+                self._progress.say(f"warning  {error.one_line()}")
+                continue
+            if not self._n_signals:
+                await self._session.send(EditPlan(call_id=event.call_id, steps=steps))
+            return
+        approved = said in ("y", "yes")
+        await self._session.send(AnswerApproval(call_id=event.call_id, approved=approved))
+
+    async def _edited(self, text: str) -> str:
+        """The text as the person leaves it in their editor, where Ctrl+C is the editor's."""
+        loop = asyncio.get_running_loop()
+        with contextlib.suppress(NotImplementedError):
+            loop.add_signal_handler(signal.SIGINT, lambda: None)
+        try:
+            return await edited(text, HELP, lambda: bool(self._n_signals))
+        finally:
+            with contextlib.suppress(NotImplementedError):
+                loop.add_signal_handler(signal.SIGINT, self._interrupt)
+
+    async def _line(self) -> str:
+        """What is typed, in small letters; empty if a signal or the end of the input comes."""
         loop = asyncio.get_running_loop()
         line: asyncio.Future[str] = loop.create_future()
 
@@ -213,9 +254,7 @@ class _Run:
                 await asyncio.wait({line}, timeout=0.1)
         finally:
             loop.remove_reader(sys.stdin.fileno())
-        approved = line.done() and line.result().strip().lower() in ("y", "yes")
-        if not self._n_signals:
-            await self._session.send(AnswerApproval(call_id=event.call_id, approved=approved))
+        return line.result().strip().lower() if line.done() else ""
 
     def _write_report(self) -> None:
         if self._json_file is None:

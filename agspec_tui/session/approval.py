@@ -72,8 +72,15 @@ class Approvals:
         summary = f"run `{command}` ({reason})"
         return await self._answer("command", turn, role, summary, command=command)
 
-    async def ask_plan(self, steps: tuple[PlanStep, ...], turn: int) -> tuple[PlanStep, ...]:
+    async def ask_plan(
+        self, steps: tuple[PlanStep, ...], turn: int, problem: str = ""
+    ) -> tuple[PlanStep, ...]:
         """The plan to work by: this one, or what the user has made of it.
+
+        Args:
+            steps: the plan.
+            turn: the turn.
+            problem: why it cannot be worked by, if the user wrote it; they are asked again.
 
         Raises:
             Interrupted: the user stopped the task instead.
@@ -83,7 +90,10 @@ class Approvals:
             return steps
         self._steps = steps
         lines = "\n".join(f"{', '.join(step.files)}: {step.change}" for step in steps)
-        if not await self._answer("plan", turn, "planner", "work by this plan", lines, steps=steps):
+        summary = "work by this plan"
+        if not await self._answer(
+            "plan", turn, "planner", summary, lines, steps=steps, problem=problem
+        ):
             raise PlanRejected
         return self._steps
 
@@ -104,9 +114,10 @@ class Approvals:
 
     def take_plan(self, command: EditPlan) -> None:
         """Settle an open question about a plan with another plan."""
-        if self._open is not None and self._open[0].asks == "plan":
-            if self._open[0].call_id == command.call_id:
-                self._steps = tuple(PlanStep(step.files, step.change) for step in command.steps)
+        if self._open is None or self._open[0].asks != "plan":
+            return
+        if self._open[0].call_id == command.call_id and not self._open[1].done():
+            self._steps = tuple(PlanStep(step.files, step.change) for step in command.steps)
             self.take(AnswerApproval(call_id=command.call_id, approved=True))
 
     def take(self, command: AnswerApproval) -> None:
@@ -136,6 +147,7 @@ class Approvals:
         *,
         command: str = "",
         steps: tuple[PlanStep, ...] = (),
+        problem: str = "",
     ) -> bool:
         """Ask one question, and wait for its answer."""
         self._n_calls += 1
@@ -148,6 +160,7 @@ class Approvals:
             diff=diff,
             command=command,
             steps=steps,
+            problem=problem,
         )
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._open = (question, answer)

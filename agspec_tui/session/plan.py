@@ -83,14 +83,14 @@ def read_plan(
 
 
 def edited_plan(
-    steps: Sequence[PlanStep], seen: Collection[str], may_be_made: Callable[[str], bool]
+    steps: Sequence[PlanStep], seen: Collection[str], why_not: Callable[[str], str]
 ) -> Plan:
     """A plan that the person has written: paths that do not exist are files to be made.
 
     Args:
         steps: its steps.
         seen: every path that agents may see.
-        may_be_made: whether a file can be made at a path.
+        why_not: why no file can be made at a path, in a few words; empty if one can.
 
     Raises:
         UsageError: it has no step, or a step names no file or one that may not be made.
@@ -99,9 +99,13 @@ def edited_plan(
     for number, step in enumerate(steps, 1):
         paths = tuple(dict.fromkeys(_tidy(path) for path in step.files))
         for path in paths:
-            if path not in seen and not (_is_name(path) and may_be_made(path)):
+            if path in seen:
+                continue
+            reason = why_not(path) or ("" if _is_name(path) else "that is no name of a file")
+            if reason:
                 raise UsageError(
-                    f"step {number} of the plan: {path or 'a file without a name'} cannot be made",
+                    f"step {number} of the plan: {path or 'a file without a name'} cannot be made: "
+                    f"{reason}",
                     "name a file of the repository, or a new one inside it",
                 )
         if not paths:

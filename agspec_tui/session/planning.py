@@ -15,7 +15,7 @@ from agspec_tui.session.looking import Look, read_look, show
 from agspec_tui.session.outline import Candidate, n_listed, rank
 from agspec_tui.session.plan import edited_plan, read_plan
 from agspec_tui.session.prompts import planner_blocks
-from agspec_tui.session.repo import may_be_made, why_unread
+from agspec_tui.session.repo import may_be_made, why_not_made, why_unread
 from agspec_tui.session.services import Services
 from agspec_tui.session.workspace import scan
 
@@ -98,21 +98,26 @@ class Planning:
 
     async def _reviewed(self, turn: int, plan: Plan, steps: tuple[PlanStep, ...]) -> Plan:
         """The plan as the person wants it; as it is where nobody is asked."""
+        asked, problem = steps, ""
         while True:
-            wanted = await self.services.review_plan(steps, turn)
-            if wanted == steps:
+            asked = await self.services.review_plan(asked, turn, problem)
+            if asked == steps:
                 return plan
-            steps = wanted
+            # Also a plain yes to steps that were refused before: they are what is on the screen.
             try:
-                plan = await asyncio.to_thread(edited_plan, steps, self.texts, self._may_be_made)
+                plan = await asyncio.to_thread(edited_plan, asked, self.texts, self._why_not_made)
             except UsageError as error:
                 self._warn(turn, error.message, error.hint)
+                problem = error.one_line()
                 continue
             self.services.publish(PlanProposed(turn=turn, role="user", steps=shown_steps(plan)))
             return plan
 
     def _may_be_made(self, path: str) -> bool:
         return may_be_made(self.services.repo, path)
+
+    def _why_not_made(self, path: str) -> str:
+        return why_not_made(self.services.repo, path)
 
     async def _reply(self, turn: int, candidates: Sequence[Candidate], base: RunResult) -> str:
         """The planner's plan as generated, after what it wanted to look at."""

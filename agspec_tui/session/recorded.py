@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from agspec_tui.commands import AnswerApproval, Interrupt, Quit, SessionCommand
+from agspec_tui.commands import AnswerApproval, EditPlan, Interrupt, Quit, SessionCommand
 from agspec_tui.errors import UsageError
 from agspec_tui.events import (
     ApprovalAnswered,
@@ -13,6 +13,7 @@ from agspec_tui.events import (
     Event,
     TaskFinished,
     TaskSubmitted,
+    Warned,
 )
 from agspec_tui.session.bus import Bus
 
@@ -131,6 +132,16 @@ class RecordedSession:
                         ApprovalAnswered(call_id=call_id, approved=False, turn=question.turn)
                     )
                     self._end("the recorded change was rejected; the recording ends here")
+            case EditPlan(call_id=call_id):
+                if self._question is not None and self._question.call_id == call_id:
+                    self.bus.publish(
+                        Warned(
+                            message="a recorded plan cannot be changed",
+                            hint="the recording goes on by the plan it has",
+                        )
+                    )
+                    self._question = None
+                    self._go_on.set()
             case Interrupt() | Quit():
                 self._end("the replay was stopped")
             case _:

@@ -305,12 +305,19 @@ def refuse_ignored(repo: Path, paths: Iterable[str]) -> None:
 
 def may_be_made(repo: Path, path: str) -> bool:
     """Whether an agent may make a file: nothing has its name, and no rule keeps it away."""
+    return not why_not_made(repo, path)
+
+
+def why_not_made(repo: Path, path: str) -> str:
+    """Why an agent may not make a file, in a few words; empty if it may."""
     try:
         real = locate(repo, path)
         refuse_ignored(repo, (path,))
-    except ToolError:
-        return False
-    return not os.path.lexists(repo / path) and not os.path.lexists(real)
+    except ToolError as error:
+        return error.message.removeprefix(f"{path}: ")
+    if os.path.lexists(repo / path) or os.path.lexists(real):
+        return "it is there already, and not shown to agents"
+    return ""
 
 
 def why_unread(repo: Path, path: str) -> str:

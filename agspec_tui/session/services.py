@@ -39,8 +39,9 @@ class Services:
     """Brings the workspace corpus up to the files on disk, before a turn."""
     approve: Callable[[EditSet, int], Awaitable[bool]]
     """Asks the user whether an edit of a turn may be written."""
-    review_plan: Callable[[tuple[PlanStep, ...], int], Awaitable[tuple[PlanStep, ...]]]
-    """Asks the user about the plan of a turn; returns the one to work by."""
+    review_plan: Callable[[tuple[PlanStep, ...], int, str], Awaitable[tuple[PlanStep, ...]]]
+    """Asks the user about the plan of a turn, and says what is wrong with it if it was refused;
+    returns the one to work by."""
     confirm: Callable[[str, str, int], Awaitable[bool]]
     """Asks the user something else; takes a question, what there is to know, and the turn."""
     gate: CommandGate

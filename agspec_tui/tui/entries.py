@@ -1,7 +1,7 @@
 """What the transcript says about each event: one small function a kind, lines in and no widgets."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from agspec_tui.events import (
     Calibrated,
@@ -11,6 +11,7 @@ from agspec_tui.events import (
     EditProposed,
     EngineFailed,
     PlanProposed,
+    PlanStep,
     SessionStarted,
     TaskFinished,
     TaskSubmitted,
@@ -128,8 +129,13 @@ def turn_summary(event: TurnFinished) -> list[Line]:
 
 def plan(event: PlanProposed) -> list[Line]:
     """The plan as a list."""
-    made = [line(("plan", "strong"), gutter=_QUIET)]
-    for number, step in enumerate(event.steps, 1):
+    return [line(("plan", "strong"), gutter=_QUIET), *steps(event.steps)]
+
+
+def steps(plan: Iterable[PlanStep]) -> list[Line]:
+    """The steps of a plan, numbered."""
+    made: list[Line] = []
+    for number, step in enumerate(plan, 1):
         made.append(line((f"{number}. ", "strong"), (", ".join(step.files), "file"), gutter=_QUIET))
         made.append(line(one_line(step.change), gutter=Span("     ", "")))
     return made

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from agspec_tui.commands import AnswerApproval, Interrupt, Quit, SubmitTask
+from agspec_tui.commands import AnswerApproval, EditPlan, Interrupt, Quit, SubmitTask
 from agspec_tui.errors import UsageError
 from agspec_tui.events import ApprovalRequested, TaskFinished, TaskSubmitted, Warned
 from agspec_tui.session.recorded import (
@@ -84,6 +84,24 @@ async def test_a_no_ends_the_replay_as_cancelled(recording):
     *_, answered, finished = seen.drain()
     assert (answered.approved, finished.status) == (False, "cancelled")
     assert session.n_left == 0
+
+
+async def test_a_recorded_plan_cannot_be_changed_and_the_replay_goes_on(tmp_path):
+    path = tmp_path / "plan.jsonl"
+    asked = ApprovalRequested(call_id=4, asks="plan", summary="s", diff="", t_s=1.0)
+    done = TaskFinished(status="fixed", summary="", diff="", wall_s=1.0, t_s=1.1)
+    write_events(path, [TaskSubmitted(text="x", t_s=1.0), asked, done])
+    session = RecordedSession(path, speed=10.0)
+    seen = session.bus.subscribe()
+    await session.start()
+    await asyncio.sleep(0.1)
+    await session.send(EditPlan(call_id=99, steps=()))
+    assert kinds(seen.drain()) == ["TaskSubmitted", "ApprovalRequested"]
+    await session.send(EditPlan(call_id=4, steps=()))
+    await asyncio.sleep(0.2)
+    told, finished = seen.drain()
+    assert (told.message, finished.status) == ("a recorded plan cannot be changed", "fixed")
+    await session.close()
 
 
 @pytest.mark.parametrize("command", [Interrupt(), Quit()])

@@ -3,13 +3,12 @@ import json
 
 import pytest
 
-from agspec_tui.commands import AnswerApproval, EditPlan, StepEdit
+from agspec_tui.commands import AnswerApproval
 from agspec_tui.events import (
     ApprovalRequested,
     EditApplied,
     EditRefused,
     Looked,
-    PlanProposed,
     TaskFinished,
     TurnStarted,
     Warned,
@@ -148,60 +147,6 @@ async def test_what_a_plan_lacks_is_told(repo, tmp_path):
     events = await solve(repo, path)
     (told,) = [event for event in of(events, Warned) if "left out" in event.message]
     assert "d.py" in told.message
-
-
-# ── the plan, edited ─────────────────────────────────────────────────────────────────────────────
-
-
-async def edited(repo, path, *answers):
-    """Answer the questions one after another; the rest with yes."""
-    left = list(answers)
-
-    async def reply(session, event):
-        if isinstance(event, ApprovalRequested):
-            make = left.pop(0) if left else None
-            command = make(event) if make else AnswerApproval(call_id=event.call_id, approved=True)
-            await session.send(command)
-
-    return await solve(repo, path, auto=False, review_plan=True, on_event=reply)
-
-
-def steps(*said):
-    return lambda event: EditPlan(
-        call_id=event.call_id, steps=tuple(StepEdit((path,), change) for path, change in said)
-    )
-
-
-async def test_the_person_can_change_the_plan_before_coding_starts(repo, tmp_path):
-    path = script(tmp_path, plan("show.py"), whole("calc.py", FIXED), "PASS")
-    events = await edited(repo, path, steps(("calc.py", "Add.")))
-    assert events[-1].status == "fixed"
-    asked = of(events, ApprovalRequested)[0]
-    assert (asked.summary, asked.steps[0].files) == ("work by this plan", ("show.py",))
-    assert [one.asks for one in of(events, ApprovalRequested)] == ["plan", "edit"]
-    mine = of(events, PlanProposed)[-1]
-    assert (mine.role, mine.steps[0].files, mine.steps[0].change) == ("user", ("calc.py",), "Add.")
-
-
-async def test_a_plan_that_names_a_path_outside_is_asked_about_again(repo, tmp_path):
-    path = script(tmp_path, plan("show.py"), whole("calc.py", FIXED), "PASS")
-    events = await edited(repo, path, steps(("../x.py", "")), steps(("calc.py", "Add.")))
-    assert events[-1].status == "fixed"
-    assert any("../x.py cannot be made" in event.message for event in of(events, Warned))
-
-
-async def test_a_rejected_plan_ends_the_task(repo, tmp_path):
-    before = snapshot(repo)
-    no = lambda event: AnswerApproval(call_id=event.call_id, approved=False)  # noqa: E731
-    events = await edited(repo, script(tmp_path, plan("calc.py")), no)
-    assert events[-1].status == "cancelled"
-    assert snapshot(repo) == before
-
-
-async def test_nobody_is_asked_about_the_plan_where_edits_are_made_unasked(repo):
-    events = await solve(repo, SCRIPTS / "fixed.json", review_plan=True)
-    assert events[-1].status == "fixed"
-    assert not of(events, ApprovalRequested)
 
 
 # ── questions, and no tests ──────────────────────────────────────────────────────────────────────

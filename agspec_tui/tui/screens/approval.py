@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from agspec_tui.commands import StepEdit
 from agspec_tui.events import ApprovalRequested
 from agspec_tui.tui import entries
 from agspec_tui.tui.diff import parse
@@ -21,19 +22,24 @@ QUIET_S = 1.0
 """Answers are ignored for this long after the question appears: the keys were typed elsewhere."""
 TYPING_S = 0.5
 """An ignored key asks for this much more silence."""
-_TITLES = {
+_QUIET_LINE = "a moment: keys typed before this appeared are ignored…"
+TITLES = {
     "edit": "Write this change?",
     "command": "Run this command?",
     "plan": "Work by this plan?",
     "go_on": "Go on?",
 }
+"""Title of a question by what it asks."""
 _SCROLL_KEYS = frozenset(
     {"up", "down", "pageup", "pagedown", "home", "end", "left", "right", "tab", "shift+tab"}
 )
+Answer = bool | tuple[StepEdit, ...] | None
+"""`True` approves, `False` rejects, steps are the plan to work by instead of the one asked about;
+`None` means that the question was answered elsewhere."""
 
 
-class ApprovalScreen(ModalScreen[bool | None]):
-    """`True` approves, `False` rejects, `None` means it was answered elsewhere."""
+class ApprovalScreen(ModalScreen[Answer]):
+    """One question. It closes with the answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y,enter", "answer(True)", "Approve"),
@@ -47,6 +53,7 @@ class ApprovalScreen(ModalScreen[bool | None]):
         self._clock = clock
         self._quiet_until = clock() + QUIET_S
         self._withdrawn = False
+        self._keys_shown = ""
 
     def compose(self) -> ComposeResult:
         """Summary, files, diff, keys."""
@@ -56,7 +63,7 @@ class ApprovalScreen(ModalScreen[bool | None]):
             for file in files
         )
         with Vertical(id="approval") as box:
-            box.border_title = _TITLES[self._question.asks]
+            box.border_title = TITLES[self._question.asks]
             yield Static(one_line(self._question.summary), id="approval-summary", markup=False)
             yield Static(names, id="approval-files", markup=False)
             yield Transcript(id="approval-diff", max_lines=50_000)
@@ -66,6 +73,14 @@ class ApprovalScreen(ModalScreen[bool | None]):
         """Show what it is about from its beginning."""
         view = self.query_one(Transcript)
         view.following = False
+        self.fill(view)
+        view.focus()
+        self.show_keys()
+        self.set_interval(0.1, self.show_keys)
+        self._leave_if_withdrawn()
+
+    def fill(self, view: Transcript) -> None:
+        """Put what the question is about into its view."""
         if self._question.asks == "edit":
             lines, _ = parse(self._question.diff)
             view.extend(entries.diff_line(item) for item in lines)
@@ -74,10 +89,6 @@ class ApprovalScreen(ModalScreen[bool | None]):
             text = self._question.command or self._question.diff
             for line in text.splitlines():
                 view.extend(entries.note(line))
-        view.focus()
-        self.show_keys()
-        self.set_interval(0.1, self.show_keys)
-        self._leave_if_withdrawn()
 
     def on_screen_resume(self) -> None:
         """The question may have been settled while another screen lay over this one."""
@@ -99,15 +110,17 @@ class ApprovalScreen(ModalScreen[bool | None]):
 
     def show_keys(self) -> None:
         """Say whether keys count now."""
-        keys = self.query_one("#approval-keys", Static)
-        if self.listening == keys.has_class("-ready") and keys.content:
+        text = self.key_line() if self.listening else _QUIET_LINE
+        if text == self._keys_shown:
             return
+        self._keys_shown = text
+        keys = self.query_one("#approval-keys", Static)
         keys.set_class(self.listening, "-ready")
-        keys.update(
-            Content("y / Enter  approve     n / Esc  reject     ↑ ↓ PgUp PgDn  scroll")
-            if self.listening
-            else Content("a moment: keys typed before this appeared are ignored…")
-        )
+        keys.update(Content(text))
+
+    def key_line(self) -> str:
+        """What keys do, once they count."""
+        return "y / Enter  approve     n / Esc  reject     ↑ ↓ PgUp PgDn  scroll"
 
     async def on_event(self, event: events.Event) -> None:
         """Drop keys that were meant for the prompt before any binding sees them."""

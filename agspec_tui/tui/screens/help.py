@@ -25,6 +25,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (
             ("Esc", "stop what is being done"),
             ("y, Enter / n, Esc", "yes / no to a question"),
+            ("e", "edit the plan asked about; Ctrl+S sends it"),
             ("u, F7", "undo the last turn"),
             ("F8", "redo what was undone"),
         ),

@@ -11,14 +11,23 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from agspec_tui.commands import AnswerApproval, Interrupt, Redo, SessionCommand, SubmitTask, Undo
+from agspec_tui.commands import (
+    AnswerApproval,
+    EditPlan,
+    Interrupt,
+    Redo,
+    SessionCommand,
+    SubmitTask,
+    Undo,
+)
 from agspec_tui.errors import EngineError
 from agspec_tui.events import ApprovalRequested
 from agspec_tui.tui import entries
 from agspec_tui.tui.bridge import Bridge, Severity
 from agspec_tui.tui.lines import Line, Span
 from agspec_tui.tui.measures import DEFINITION, MEASURES
-from agspec_tui.tui.screens.approval import ApprovalScreen
+from agspec_tui.tui.screens.approval import Answer, ApprovalScreen
+from agspec_tui.tui.screens.plan import PlanScreen
 from agspec_tui.tui.source import Source
 from agspec_tui.tui.state import UiState
 from agspec_tui.tui.text import one_line
@@ -164,11 +173,14 @@ class MainScreen(Screen[None]):
             return
         question, self._question = self._question, None
 
-        def answered(approved: bool | None) -> None:
-            if approved is not None:
-                self._send(AnswerApproval(call_id=question.call_id, approved=approved))
+        def answered(answer: Answer) -> None:
+            if isinstance(answer, tuple):
+                self._send(EditPlan(call_id=question.call_id, steps=answer))
+            elif answer is not None:
+                self._send(AnswerApproval(call_id=question.call_id, approved=answer))
 
-        self.app.push_screen(ApprovalScreen(question, clock=self._clock), answered)
+        screen = PlanScreen if question.steps else ApprovalScreen
+        self.app.push_screen(screen(question, clock=self._clock), answered)
 
     def settled(self, call_id: int) -> None:
         """Close the approval if the question was answered elsewhere."""
