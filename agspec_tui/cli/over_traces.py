@@ -6,14 +6,25 @@ import time
 from collections.abc import Sequence
 from typing import Self, TextIO
 
+import click
+
 from agspec_tui.cli.output import printable
-from agspec_tui.config import load
+from agspec_tui.config import Config, load
 from agspec_tui.errors import ModelError
 from agspec_tui.models.resolve import ResolvedModel, resolve
 from agspec_tui.replay.traces import Skipped
 
 _REDRAW_S = 0.1
 _N_SKIPPED_SHOWN = 5
+
+resume_option = click.option(
+    "--resume",
+    default="on" if Config().resume else "off",
+    show_default=True,
+    type=click.Choice(["on", "off"]),
+    help="Let agspec go on with a copy just behind where an edit interrupted it.",
+)
+"""The option of commands that ask AgSpec's drafters."""
 
 
 def resolve_tokenizer(model: str | None) -> ResolvedModel:

@@ -8,8 +8,13 @@ from pathlib import Path
 import click
 
 from agspec_tui.cli.output import printable, table, write_json
-from agspec_tui.cli.over_traces import MovingLine, resolve_tokenizer, say_skipped
-from agspec_tui.config import Config, profiles_dir, tokens_dir
+from agspec_tui.cli.over_traces import (
+    MovingLine,
+    resolve_tokenizer,
+    resume_option,
+    say_skipped,
+)
+from agspec_tui.config import profiles_dir, tokens_dir
 from agspec_tui.drafting.choose import NAMES, make_drafter
 from agspec_tui.engine.llama_tokenizer import Vocabulary
 from agspec_tui.errors import UsageError
@@ -34,13 +39,7 @@ _SCHEMA = 1
     type=click.Choice(NAMES),
     help="The drafter that is asked.",
 )
-@click.option(
-    "--resume",
-    default="on" if Config().resume else "off",
-    show_default=True,
-    type=click.Choice(["on", "off"]),
-    help="Let agspec go on with a copy just behind where an edit interrupted it.",
-)
+@resume_option
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),

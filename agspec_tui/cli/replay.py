@@ -9,9 +9,8 @@ import click
 import msgspec
 
 from agspec_tui.cli.output import printable, write_json
-from agspec_tui.cli.over_traces import MovingLine, resolve_tokenizer
+from agspec_tui.cli.over_traces import MovingLine, resolve_tokenizer, resume_option
 from agspec_tui.cli.replay_recordings import check_recordings
-from agspec_tui.config import Config
 from agspec_tui.engine.llama_tokenizer import Vocabulary
 from agspec_tui.errors import UsageError
 from agspec_tui.policy.profile_file import read_profile
@@ -87,13 +86,7 @@ _BAR = 30
     type=click.Choice(["on", "off"]),
     help="Index files in the forms that edits have too, or as they stand only.",
 )
-@click.option(
-    "--resume",
-    default="on" if Config().resume else "off",
-    show_default=True,
-    type=click.Choice(["on", "off"]),
-    help="Let agspec go on with a copy just behind where an edit interrupted it.",
-)
+@resume_option
 @click.option(
     "--split-by",
     default="task",

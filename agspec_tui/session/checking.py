@@ -23,20 +23,15 @@ async def run_tests(services: Services, turn: int) -> RunResult:
         ToolError: there is none, or it could not be started.
         Interrupted: the user stopped it.
     """
-    test = services.test_command
-    if test is None:
-        raise ToolError("there is no test command", "give one: --test CMD")
+    display = _test_of(services).display
     publish = services.publish
-    publish(CommandStarted(turn=turn, role="executor", command=test.display))
-    done = await services.interrupts.guard(
-        services.gate.run_tests(test, services.config.test_timeout_s, turn=turn)
-    )
-    result = _result(test, done, services.repo)
+    publish(CommandStarted(turn=turn, role="executor", command=display))
+    done, result = await _run(services, turn)
     publish(
         CommandFinished(
             turn=turn,
             role="executor",
-            command=test.display,
+            command=display,
             exit_code=done.exit_code,
             timed_out=done.timed_out,
             output=result.output,
@@ -55,20 +50,29 @@ async def run_tests_in(services: Services, turn: int, copy: Path) -> tuple[RunRe
         ToolError: there is none, or it could not be started.
         Interrupted: the user stopped it.
     """
-    test = services.test_command
-    if test is None:
+    done, result = await _run(services, turn, copy)
+    return result, done.wall_s
+
+
+def _test_of(services: Services) -> TestCommand:
+    if services.test_command is None:
         raise ToolError("there is no test command", "give one: --test CMD")
+    return services.test_command
+
+
+async def _run(
+    services: Services, turn: int, copy: Path | None = None
+) -> tuple[CommandResult, RunResult]:
+    test = _test_of(services)
     done = await services.interrupts.guard(
         services.gate.run_tests(test, services.config.test_timeout_s, turn=turn, copy=copy)
     )
-    return _result(test, done, copy), done.wall_s
-
-
-def _result(test: TestCommand, done: CommandResult, root: Path) -> RunResult:
     # Tracebacks name files by their full path; the shorter one is what roles and plans use.
-    output = done.output.replace(f"{root}/", "")
+    output = done.output.replace(f"{services.repo}/", "")
+    if copy is not None:
+        output = output.replace(f"{copy}/", "")
     passed, failed = parse_counts(test.kind, output, done.exit_code)
-    return RunResult(
+    return done, RunResult(
         command=test.display,
         exit_code=done.exit_code,
         timed_out=done.timed_out,

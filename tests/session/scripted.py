@@ -122,8 +122,18 @@ def of(events, kind):
     return [event for event in events if isinstance(event, kind)]
 
 
-def open_session(repo, path, *, auto=True, **settings):
-    return Session(repo, config(path, **settings), test_command=TESTS, auto_approve=auto)
+def open_session(repo, path, *, auto=True, test_command=TESTS, **settings):
+    return Session(repo, config(path, **settings), test_command=test_command, auto_approve=auto)
+
+
+async def solve(repo, path, *, text="total() gives the wrong sum", on_event=None, **settings):
+    """The events of one task in a session of its own; `on_event` takes the session too."""
+    session = open_session(repo, path, **settings)
+    try:
+        await session.start()
+        return await run_task(session, text, on_event and (lambda event: on_event(session, event)))
+    finally:
+        await session.close()
 
 
 def check_stream(events):

@@ -19,20 +19,18 @@ from agspec_tui.session import candidates as candidates_module
 from agspec_tui.session.context import Fitted
 from agspec_tui.session.interrupt import InterruptSwitch
 from agspec_tui.session.roles import load_team
-from agspec_tui.session.session import Session
 from agspec_tui.session.turn import Candidate, Speaker
 from tests.session.scripted import (
     CALC,
     FIXED,
     TESTS,
     check_stream,
-    config,
     make_repo,
     of,
     plan,
-    run_task,
     script,
     snapshot,
+    solve,
     whole,
 )
 
@@ -43,17 +41,6 @@ WORSE = CALC.replace("result = 0", "result = 1")
 @pytest.fixture
 def repo(tmp_path):
     return make_repo(tmp_path / "repo")
-
-
-async def solve(repo, path, *, on_event=None, test_command=TESTS, **settings):
-    session = Session(repo, config(path, **settings), test_command=test_command, auto_approve=True)
-    try:
-        await session.start()
-        return await run_task(
-            session, on_event=on_event and (lambda event: on_event(session, event))
-        )
-    finally:
-        await session.close()
 
 
 def runs_of(events):

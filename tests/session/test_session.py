@@ -35,6 +35,7 @@ from tests.session.scripted import (
     run_task,
     script,
     snapshot,
+    solve,
     whole,
 )
 
@@ -48,15 +49,6 @@ async def fixed(tmp_path):
     events = started.drain() + await run_task(session)
     await session.close()
     return repo, session, events
-
-
-async def solve(repo, path, *, auto=True, **settings):
-    session = open_session(repo, path, auto=auto, **settings)
-    await session.start()
-    try:
-        return await run_task(session)
-    finally:
-        await session.close()
 
 
 async def test_a_bug_is_fixed_end_to_end(fixed):

@@ -22,11 +22,11 @@ from tests.session.scripted import (
     config,
     make_repo,
     of,
-    open_session,
     plan,
     run_task,
     script,
     snapshot,
+    solve,
     whole,
 )
 
@@ -37,15 +37,6 @@ def repo(tmp_path):
 
 
 SOME_TEXT = " ".join(f"{number * number} then {number}" for number in range(300))
-
-
-async def solve(repo, path, *, text="total() gives the wrong sum", on_event=None, **settings):
-    session = open_session(repo, path, **settings)
-    try:
-        await session.start()
-        return await run_task(session, text, on_event and (lambda event: on_event(session, event)))
-    finally:
-        await session.close()
 
 
 def wrong(number):
