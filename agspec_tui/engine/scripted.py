@@ -149,10 +149,16 @@ class ScriptedBackend(ScriptedTokenizer):
                 raise EngineError(f"position {part.pos} is not the end of the cache, {cached}")
         self._wait(sum(len(part.ids) for part in parts))
         logits = np.zeros((sum(part.n_logits for part in parts), _N_VOCAB), dtype=np.float32)
+        for part in parts:
+            self._cache[part.slot] += part.ids
+        # Replies to equal prompts go to their sequences in the order in which these were made.
+        for part in sorted(parts, key=lambda part: part.slot):
+            if part.n_logits:
+                cache = self._cache[part.slot]
+                self._reply_in(part.slot, cache[: len(cache) - part.n_logits + 1])
         row = 0
         for part in parts:
             cache = self._cache[part.slot]
-            cache += part.ids
             for position in range(len(cache) - part.n_logits, len(cache)):
                 logits[row, self._choice(cache, position, part.slot)] = 1.0
                 row += 1
