@@ -326,6 +326,8 @@ class Warned(EventRoot, frozen=True, kw_only=True):
     """One line."""
     hint: str
     """What to do about it."""
+    lasting: str = ""
+    """A few words for the status line, for what holds for the rest of the session; else empty."""
 
 
 class SessionFailed(EventRoot, frozen=True, kw_only=True):

@@ -189,5 +189,6 @@ class Watcher:
                 Warned(
                     message=f"changes of files are seen only before each turn: {refused.why}",
                     hint=refused.hint,
+                    lasting="files are not watched",
                 )
             )

@@ -259,6 +259,7 @@ class Bridge:
                 self._state.task_started()
                 self._view.write(entries.task(event))
             case Warned():
+                self._state.lasting = event.lasting or self._state.lasting
                 self._view.write(entries.warning(event.message, event.hint))
             case SessionFailed():
                 self._state.task_ended(None)

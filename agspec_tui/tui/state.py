@@ -152,6 +152,8 @@ class UiState:
     """True from the user's interrupt to the end of the task."""
     engine_error: str = ""
     """Why the engine is gone; empty while it runs."""
+    lasting: str = ""
+    """A warning that holds for the rest of the session, in a few words; empty without one."""
     finished: TaskFinished | None = None
     """How the last task ended."""
     turn_tokens: int = 0

@@ -40,6 +40,7 @@ async def test_w03_without_watches_left_files_are_compared_before_each_turn(
     await following.start(scope, "a.py")
     (warning,) = following.warnings
     assert "before each turn" in warning.message
+    assert warning.lasting == "files are not watched"
     assert "fs.inotify.max_user_watches" in warning.hint
     put(root, "a.py", "new\n")
     (root / "pkg/b.py").unlink()

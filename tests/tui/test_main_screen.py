@@ -204,3 +204,13 @@ async def test_themes_are_cycled_through():
             await d.pilot.press("f4")
             seen.append(d.app.theme)
         assert seen == ["agspec-dark", "agspec-light", "high-contrast", "agspec-dark"]
+
+
+async def test_w03_what_holds_for_the_session_stays_in_the_status_line():
+    async with driven() as d:
+        await d.show(Warned(message="no watches", hint="", lasting="files are not watched"))
+        await d.show(*[Warned(message=f"warning {number}", hint="") for number in range(60)])
+        assert "! files are not watched" in d.screen_text()
+        await d.pilot.press("pageup")
+        await d.pilot.pause()
+        assert "! files are not watched ↓ End follows" in d.screen_text()

@@ -30,7 +30,9 @@ class StatusLine(Widget):
     def render(self) -> Content:
         """Parts from the left; those that do not fit are left out."""
         width = self.size.width
-        right = "" if self._following else " ↓ End follows"
+        lasting = one_line(self._state.lasting)
+        right = f" ! {lasting}" if lasting and width >= 60 else ""
+        right += "" if self._following else " ↓ End follows"
         parts: list[Part] = []
         room = width - cell_len(right)
         for text, style in self._parts(room):
