@@ -206,8 +206,8 @@ class Generate(_Command, frozen=True, kw_only=True):
     """How tokens are chosen."""
     batch: int = 1
     """Replies that are going to be decoded at once, this one included. Where logits depend on the
-    number of tokens in a pass, it tells which passes this reply is decoded in from its beginning
-    to its end, however many of the others are left."""
+    number of tokens in a pass, a reply of 1 has exact passes for itself, and others share passes of
+    any size from their beginning to their end, however many of them are left."""
     drafting: bool = True
     """False decodes plainly whatever drafter is configured."""
     said: tuple[int, ...] = ()

@@ -54,9 +54,6 @@ class ModelLoaded(EventRoot, frozen=True, kw_only=True):
     n_exact: int
     """Most tokens in one decode that give bit for bit the logits of one-by-one decoding; 0 if
     none do, and a drafted reply may then differ from a plain one at a near tie."""
-    n_wide: int = 1
-    """Fewest tokens that a pass of several replies is filled up to; 1 if no number matters or none
-    is large enough."""
     rollback: bool
     """True if rejected tokens can be trimmed from the cache; if not, drafting is off."""
     tokenizer: str = ""

@@ -23,7 +23,7 @@ from agspec_tui.config import logs_dir
 from agspec_tui.engine.client import EngineClient
 from agspec_tui.errors import AgspecError
 from agspec_tui.events import GenerationFinished
-from agspec_tui.session.calibration import measured_once, n_least, with_cost
+from agspec_tui.session.calibration import measured_once, with_cost
 
 N_CTX = 32_768
 N_BATCH = 1024
@@ -159,13 +159,12 @@ async def measure(options: argparse.Namespace, started: float) -> dict[str, obje
         document["device"] = loaded.device
         most = max(options.batches)
         found = await measured_once(client, load, loaded, config, _complain, most)
+        methods = {
+            name: with_cost(drafting, found, config, loaded.device)
+            for name, drafting in methods.items()
+        }
         bench = Bench(client, methods)
         for batch in options.batches:
-            least = n_least(loaded, batch)
-            bench.methods = {
-                name: with_cost(drafting, found, config, loaded.device, least)
-                for name, drafting in methods.items()
-            }
             share = SHARE_ALONE if len(options.batches) > 1 else 0.9
             if batch == 1:
                 until = started + share * options.limit

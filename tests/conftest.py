@@ -7,6 +7,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from random_gguf import Shape, write_model
 
 from agspec_tui.config import models_dir
 from agspec_tui.engine.client import EngineClient
@@ -83,6 +84,16 @@ def smollm2(own_folders: Path) -> Path:
 def gemma3(own_folders: Path) -> Path:
     """The real GGUF with a sliding window that tests decode with."""
     return _pulled(GEMMA3)
+
+
+@pytest.fixture(scope="session")
+def quantised(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny GGUF of random K-quant weights: on a CPU only passes of up to 7 tokens are exact."""
+    path = tmp_path_factory.mktemp("quantised") / "small.gguf"
+    write_model(
+        path, "small", Shape(n_layers=2, n_embd=256, n_ff=512, n_head=4, n_head_kv=2), smollm2
+    )
+    return path
 
 
 def _pulled(name: str) -> Path:

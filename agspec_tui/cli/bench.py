@@ -25,7 +25,7 @@ from agspec_tui.replay.walk import MAX_DRAFT
 from agspec_tui.session.bench import Method, Run, parse_methods, require_enough, run_bench
 from agspec_tui.session.bench_prompts import BenchPrompt, read_prompts
 from agspec_tui.session.bench_report import BenchReport, BenchRow, Parting, make_report
-from agspec_tui.session.calibration import is_measurable, measured_once, n_least, with_cost
+from agspec_tui.session.calibration import is_measurable, measured_once, with_cost
 from agspec_tui.session.load_notes import show_load_notes
 from agspec_tui.session.loading import plan_load
 
@@ -115,10 +115,8 @@ async def _measure(
         loaded = await client.start(load, chosen[0].drafting)
         show_load_notes(loaded)
         found = await measured_once(client, load, loaded, config, _complain, batch)
-        least = n_least(loaded, batch)
         methods = [
-            replace(m, drafting=with_cost(m.drafting, found, config, loaded.device, least))
-            for m in chosen
+            replace(m, drafting=with_cost(m.drafting, found, config, loaded.device)) for m in chosen
         ]
         if batch > 1 and not loaded.rollback:
             print(

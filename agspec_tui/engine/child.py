@@ -16,6 +16,8 @@ import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
+
 from agspec_tui.commands import (
     ANSWERED,
     Calibrate,
@@ -289,7 +291,6 @@ class EngineProcess:
                 n_threads=backend.n_threads,
                 load_s=time.perf_counter() - started,
                 n_exact=backend.n_exact,
-                n_wide=max(1, backend.n_wide),
                 rollback=self._decoder.rollback,
                 tokenizer=backend.fingerprint().hex(),
                 memory=backend.memory,
@@ -323,6 +324,7 @@ class EngineProcess:
 
     def _generate_recorded(self, command: Generate, decoder: Decoder, recorder: Recorder) -> None:
         """A reply that is recorded is decoded alone."""
+        command = msgspec.structs.replace(command, batch=1)
         pieces = decoder.pieces(command)
         with self._cancellable(command.request) as cancelled:
             recorder.record(command, pieces, lambda: decoder.generate(command, cancelled, pieces))

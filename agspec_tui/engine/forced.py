@@ -34,8 +34,6 @@ class ForcedBackend:
         self.n_batch = recorded.n_batch
         self.n_vocab = recorded.n_vocab
         self.n_exact = recorded.n_exact
-        self.n_wide = 1  # recorded replies were decoded one at a time
-        self.pad_slot = recorded.n_seq_max
         self.n_threads = 1
         self.memory, self.no_rollback = "recording", ""
         self.device = "recording"

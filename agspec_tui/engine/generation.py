@@ -55,8 +55,6 @@ class Generation:
     """Drafts for this sequence alone while it is under way."""
     lane: int
     """Number of that drafter."""
-    wide: bool
-    """Whether its passes are wide ones; see `Backend.n_wide`."""
     proposal: Proposal = NO_PROPOSAL
     """For the next step."""
     failure: AgspecError | None = None
@@ -77,6 +75,11 @@ class Generation:
     def request(self) -> int:
         """Number of the request."""
         return self.command.request
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other reply is meant to be decoded meanwhile; its passes stay exact then."""
+        return self.command.batch <= 1
 
     @property
     def sequence(self) -> Sequence:

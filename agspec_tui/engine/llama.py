@@ -22,7 +22,7 @@ from agspec_tui.engine.llama_context import load_model, log_warnings, make_conte
 from agspec_tui.engine.llama_rollback import Rollback
 from agspec_tui.engine.llama_sampler import make_chooser
 from agspec_tui.engine.llama_tokenizer import LlamaTokenizer
-from agspec_tui.engine.probe import Exactness, probe_exact, probe_rollback
+from agspec_tui.engine.probe import probe_exact, probe_rollback
 from agspec_tui.engine.types import Cancelled, Chooser, Logits, Part
 from agspec_tui.engine.verify import CancelFlag
 from agspec_tui.errors import EngineError
@@ -69,12 +69,10 @@ class LlamaBackend(LlamaTokenizer):
         self.n_batch = load.n_batch
         template = llama_cpp.llama_model_chat_template(self._model, None)
         self._template: bytes = template or b"chatml"
-        self.pad_slot = load.n_seq_max  # one more than anybody asked for
         self._arrays = PassArrays(load.n_batch)
         self.memory = self._rollback.kind
         probed = load.exact and self._on_cpu and not beside
-        found = probe_exact(self) if probed else Exactness(0, 0)
-        self.n_exact, self.n_wide = found.n_exact, found.n_wide
+        self.n_exact = probe_exact(self) if probed else 0
         self.no_rollback = "" if beside else probe_rollback(self)
         self.n_rollback = 0 if self.no_rollback else self._rollback.n_snapshots or self.n_ctx
 

@@ -125,7 +125,7 @@ def make_context(model: object, load: LoadModel, placement: Placement, flag: Can
     params = llama_cpp.llama_context_default_params()
     params.n_ctx = load.n_ctx
     params.n_batch = params.n_ubatch = load.n_batch
-    params.n_seq_max = load.n_seq_max + 1  # and one for tokens of nobody
+    params.n_seq_max = load.n_seq_max
     params.n_rs_seq = load.n_snapshots  # taken as 0 where a model has or keeps no state
     params.kv_unified = True  # roles share the context instead of owning a fixed part of it
     # A cache of the window's size forgets what a rejected draft pushed out of the window.

@@ -20,7 +20,7 @@ from agspec_tui.engine.forced_chooser import forced_or
 from agspec_tui.engine.generation import Generation, Proposal
 from agspec_tui.engine.lanes import Lanes
 from agspec_tui.engine.loop_guard import guard_of
-from agspec_tui.engine.passes import Pass, Turns, before_eog, is_wide, parts_of, room_of
+from agspec_tui.engine.passes import Pass, Turns, before_eog, parts_of, room_of
 from agspec_tui.engine.prompt import PromptBuilder
 from agspec_tui.engine.reply import Reply
 from agspec_tui.engine.source_lines import SourceLines
@@ -163,17 +163,7 @@ class Decoder:
             self._prepared = prepared
             return None
         lane, drafter = self._lanes.take()
-        generation = Generation(
-            command,
-            pieces,
-            ids,
-            placed,
-            reply,
-            chooser,
-            drafter,
-            lane,
-            wide=is_wide(command.batch, self._backend.n_exact, self._backend.n_wide),
-        )
+        generation = Generation(command, pieces, ids, placed, reply, chooser, drafter, lane)
         self.active.append(generation)
         self._emit(generation.progress())
         return generation
@@ -278,13 +268,10 @@ class Decoder:
         self._n_aborted = 0
         times = PassTimes(started, proposed, decoded, self._pass_ended_s, n_saying)
         self._pass_ended_s = times.decoded
-        if parts[-1].slot == self._backend.pad_slot:
-            self._backend.trim(self._backend.pad_slot, 0)
         for one, (n_accepted, bonus) in verified:
             self._take(one, n_accepted, bonus, times)
         for one, part in zip(present.reading, parts[n_saying:], strict=False):
-            if part.slot == one.sequence.slot:
-                self._read(one, part)
+            self._read(one, part)
         for one in present.all:  # whoever had a turn goes to the end
             self.active.remove(one)
             self.active.append(one)
@@ -303,7 +290,6 @@ class Decoder:
 
     def _undo(self, present: Pass) -> None:
         self._backend.abort(on=False)
-        self._backend.trim(self._backend.pad_slot, 0)
         for one in present.all:
             self._cache.trim(one.sequence, len(one.sequence.tokens))
 

@@ -16,11 +16,12 @@ from math import lcm
 import numpy as np
 import numpy.typing as npt
 
-from agspec_tui.engine.passes import is_wide
 from agspec_tui.engine.types import Backend, Part
 
 _N_RETOLD = 32
 """Tokens before the parting that are decoded in both ways, or a few less."""
+_OTHER_SLOT = 1
+"""A sequence for what is decoded beside the text, which is in the first one."""
 _Row = npt.NDArray[np.float32]
 
 
@@ -50,11 +51,10 @@ class Ways:
 
 
 def ways_of(backend: Backend, batch: int) -> Ways:
-    """The ways of replies of which so many are decoded at once."""
-    sizes = 1, min(backend.n_exact or _N_RETOLD, _N_RETOLD)
-    if is_wide(batch, backend.n_exact, backend.n_wide):
-        sizes = min(backend.n_wide, _N_RETOLD), _N_RETOLD
-    return Ways(sizes, beside=batch > 1)
+    """The ways of replies of which so many are decoded at once; only one alone stays exact."""
+    if batch > 1:
+        return Ways(beside=True)
+    return Ways((1, min(backend.n_exact or _N_RETOLD, _N_RETOLD)))
 
 
 def first_parting(one: Sequence[int], other: Sequence[int]) -> int | None:
@@ -88,9 +88,9 @@ def compare(
     rows = [_row_behind(backend, ids, n_retold, size) for size in ways.sizes]
     if ways.beside:  # one cell that is another's moves all that follow
         backend.trim(0, 0)
-        backend.decode([Part(ids[:1], 0, backend.pad_slot, 0)])
+        backend.decode([Part(ids[:1], 0, _OTHER_SLOT, 0)])
         rows.append(_row_behind(backend, ids, n_retold, ways.sizes[0]))
-        backend.trim(backend.pad_slot, 0)
+        backend.trim(_OTHER_SLOT, 0)
     backend.trim(0, 0)
     a, b = (_or_end(backend, rows[0], token) for token in (one, other))
     return NearTie(

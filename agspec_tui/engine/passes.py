@@ -1,12 +1,15 @@
 """What goes into one pass of the target: who decodes, who reads, and how many tokens there are.
 
 Sequences that are saying something go first, then a chunk of a prompt that is being read. Where
-logits depend on the number of tokens in a pass (`Backend.n_exact`, `Backend.n_wide`), the kinds are
-kept apart, so that a reply does not depend on what is decoded beside it:
+logits depend on the number of tokens in a pass (`Backend.n_exact`), there are two kinds:
 
-- narrow: at most `n_exact` tokens, logits as in one-by-one decoding;
-- wide: at least `n_wide` rows of logits, filled up with tokens of nobody;
-- reading: a chunk alone, in turn with narrow passes. In a wide pass a chunk comes along.
+- exact, of a reply that is decoded alone: at most `n_exact` tokens, logits as in one-by-one
+  decoding. A chunk of its prompt is read in a pass of its own, in turn with these;
+- shared, of replies that are decoded at once: as many tokens as a pass holds, a chunk among them.
+  Where the cells of the others lie moves their logits as much as the size of a pass does, so
+  nothing is gained by small passes.
+
+A pass is of one kind.
 """
 
 from collections.abc import Callable
@@ -18,18 +21,8 @@ from agspec_tui.engine.types import Backend, Part
 
 # A chunk takes about a second on a small CPU, so progress is seen and the rate stays near its best.
 PREFILL_CHUNK = 128
-_PAD_TOKEN = 0
-
-
-def is_wide(batch: int, n_exact: int, n_wide: int) -> bool:
-    """Whether replies of which so many are decoded at once take wide passes.
-
-    Args:
-        batch: how many.
-        n_exact: see `Backend.n_exact`.
-        n_wide: see `Backend.n_wide`.
-    """
-    return n_wide > 1 and batch > (n_exact or 1)
+_KEPT_TO_READ = 4
+"""Part of a shared pass that drafts leave to a chunk: a fourth."""
 
 
 @dataclass(slots=True)
@@ -42,8 +35,6 @@ class Pass:
     """A chunk of their transcript is read."""
     n_most: int = 0
     """Most tokens of those who take a step, all together."""
-    n_rows: int = 0
-    """Fewest rows of logits; 0 where their number does not matter."""
 
     @property
     def all(self) -> list[Generation]:
@@ -57,8 +48,9 @@ class Pass:
 
     @property
     def n_to_draft(self) -> int:
-        """Most drafted tokens, all together."""
-        return max(0, self.n_most - len(self.saying))
+        """Most drafted tokens, all together; who reads gets a part of the pass, whatever pays."""
+        n_kept = min(self.n_to_read, self.n_most // _KEPT_TO_READ)
+        return max(0, self.n_most - len(self.saying) - n_kept)
 
 
 class Turns:
@@ -79,43 +71,37 @@ class Turns:
         backend = self._backend
         reading = [one for one in live if one.n_unread and self._reads_now(one)]
         saying = [one for one in live if not one.n_unread]
-        wide = [one for one in saying if one.wide]
-        narrow = [one for one in saying if not one.wide]
-        if wide and (not narrow or live.index(wide[0]) < live.index(narrow[0])):
-            fellows = [one for one in reading if one.wide]
-            return Pass(wide[: backend.n_batch], fellows, backend.n_batch, backend.n_wide)
-        limit = backend.n_exact or backend.n_batch
-        if limit >= backend.n_batch:  # what else is in a pass makes no difference
-            return Pass(narrow[:limit], reading, backend.n_batch)
-        if narrow and (not reading or self._read_last):
-            self._read_last = False
-            return Pass(narrow[:limit], [], limit)
-        self._read_last = True
-        return Pass([], reading[:1])
+        if 0 < backend.n_exact < backend.n_batch:  # else it makes no difference what is in a pass
+            is_alone = min((*saying, *reading), key=live.index).is_alone
+            reading = [one for one in reading if one.is_alone is is_alone]
+            saying = [one for one in saying if one.is_alone is is_alone]
+            if is_alone:
+                return self._exact_pass(saying, reading)
+        return Pass(saying[: backend.n_batch], reading, backend.n_batch)
+
+    def _exact_pass(self, saying: list[Generation], reading: list[Generation]) -> Pass:
+        """A step of those who say something or a chunk for who reads, in turn."""
+        self._read_last = bool(reading) and not (saying and self._read_last)
+        if self._read_last:
+            return Pass([], reading[:1])
+        n_exact = self._backend.n_exact
+        return Pass(saying[:n_exact], [], n_exact)
 
 
 def parts_of(present: Pass, backend: Backend) -> list[Part]:
-    """The parts of a pass: whoever takes a step, in order; then chunks; then what fills it up.
-
-    Only the rows of those who take a step mean anything.
-    """
+    """The parts of a pass: whoever takes a step, in order; then chunks, which want no rows."""
     parts = []
     for one in present.saying:
         block = [one.transcript[-1], *one.proposal.draft.ids]
         parts.append(Part(block, len(one.sequence.tokens), one.sequence.slot, len(block)))
-    n_tokens = sum(len(part.ids) for part in parts)
-    n_rows = max(0, present.n_rows - n_tokens) if present.saying else 0
-    n_chunk = min(PREFILL_CHUNK, backend.n_batch - n_tokens)
+    n_chunk = min(PREFILL_CHUNK, backend.n_batch - sum(len(part.ids) for part in parts))
     for one in present.reading:
         begin = len(one.sequence.tokens)
         chunk = one.transcript[begin : begin + min(one.n_unread, n_chunk)]
         if not chunk:
             break
         n_chunk -= len(chunk)
-        parts.append(Part(chunk, begin, one.sequence.slot, min(len(chunk), n_rows)))
-        n_rows -= parts[-1].n_logits
-    if n_rows > 0:
-        parts.append(Part([_PAD_TOKEN] * n_rows, 0, backend.pad_slot, n_rows))
+        parts.append(Part(chunk, begin, one.sequence.slot, 0))
     return parts
 
 

@@ -5,25 +5,19 @@ In which passes do logits not depend on how many tokens are decoded at once?
 Floating-point sums depend on the order of their terms, and kernels change that order with the
 number of tokens. Where a decode of n tokens gives the very logits of n single decodes, greedy
 verification reproduces plain decoding exactly; beyond that size a near tie may fall the other way.
-From some size on, all passes may agree with each other again: then several sequences that share
-wide passes decode exactly alike whatever each of them drafts.
 
 Can rejected tokens be dropped? A memory may refuse it, or do it wrongly.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
-from agspec_tui.engine.types import Backend, Logits, Part
+from agspec_tui.engine.types import Backend, Part
 
 Row = npt.NDArray[np.float32]
 
 # 32 tokens stand for every larger batch; 7 is the last size below llama.cpp's tiled K-quant GEMM.
 _SIZES = (32, 7, 4, 2)
-_WIDE = 8
 _N_ROWS = 7
 _TEXT = "def clamp(value, low, high):\n    return max(low, min(value, high))\n"
 _N_REJECTED = 3
@@ -31,20 +25,10 @@ _LEAST_ALIKE = 0.99
 """Correlation of two rows of logits below which they come from different states."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exactness:
-    """What the probe found."""
+def probe_exact(backend: Backend, slot: int = 0) -> int:
+    """Compare single decodes with batches, bit by bit; see `Backend.n_exact`.
 
-    n_exact: int
-    """See `Backend.n_exact`."""
-    n_wide: int
-    """See `Backend.n_wide`."""
-
-
-def probe_exact(backend: Backend, slot: int = 0) -> Exactness:
-    """Compare single decodes with batches, bit by bit.
-
-    Leaves the sequence empty. Costs seven single decodes and up to five batches.
+    Leaves the sequence empty. Costs seven single decodes and up to four batches.
     """
     ids = backend.tokenize(_TEXT * 4, special=False)[: max(_SIZES)].tolist()
     rows = []
@@ -54,29 +38,15 @@ def probe_exact(backend: Backend, slot: int = 0) -> Exactness:
     backend.trim(slot, 0)
     single = np.stack(rows)
 
-    def batch(size: int) -> Logits:
-        found = backend.decode([Part(ids[:size], 0, slot, size)])[:_N_ROWS].copy()
-        backend.trim(slot, 0)
-        return found
-
-    large: Logits | None = None
     for size in _SIZES:
         if size > len(ids) or size > backend.n_batch:
             continue
-        found = batch(size)
-        if size == _SIZES[0]:
-            large = found
+        found = backend.decode([Part(ids[:size], 0, slot, size)])[:_N_ROWS].copy()
+        backend.trim(slot, 0)
         if np.array_equal(found, single[: len(found)]):
-            if size == _SIZES[0]:
-                # The largest size passed: no size tried was inexact, so nothing limits a draft.
-                return Exactness(backend.n_batch, 1)
-            return Exactness(size, _n_wide(large, batch))
-    return Exactness(0, _n_wide(large, batch))
-
-
-def _n_wide(large: Logits | None, batch: Callable[[int], Logits]) -> int:
-    """Whether the smallest wide pass agrees with a large one."""
-    return _WIDE if large is not None and np.array_equal(large, batch(_WIDE)) else 0
+            # The largest size passed: no size tried was inexact, so nothing limits a draft.
+            return backend.n_batch if size == _SIZES[0] else size
+    return 0
 
 
 def probe_rollback(backend: Backend, slot: int = 0) -> str:

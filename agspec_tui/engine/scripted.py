@@ -114,8 +114,6 @@ class ScriptedBackend(ScriptedTokenizer):
         self.n_batch = load.n_batch
         self.n_threads = 1
         self.n_exact = load.n_batch
-        self.n_wide = 1
-        self.pad_slot = load.n_seq_max
         self.device = "script"
         self.n_rollback = load.n_ctx
         self.memory, self.no_rollback = "script", ""

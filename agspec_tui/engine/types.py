@@ -98,7 +98,8 @@ class Backend(Tokenizer, Protocol):
     """What it runs on, for the screen."""
     n_exact: int
     """Most tokens in one decode whose logits are bit for bit those of one-by-one decoding, as
-    probed at load; drafts stay below it. 0 means that no such size was found."""
+    probed at load; drafts of a reply that is alone stay below it. 0 means that no such size was
+    found."""
     no_rollback: str
     """Why none can be dropped, in words; empty if some can."""
     memory: str
@@ -111,13 +112,6 @@ class Backend(Tokenizer, Protocol):
         Drafts are no longer. 0 means that none can be dropped.
         """
         ...
-
-    n_wide: int
-    """Fewest tokens in one decode, all with a row of logits, from which on the logits no longer
-    depend on how many there are; they may differ from those of one-by-one decoding. 1 where no
-    number matters, 0 where none was found."""
-    pad_slot: int
-    """A sequence of the cache that is nobody's: tokens that only make a pass wide go there."""
 
     def scaffold(self, roles: Sequence[str]) -> list[str]:
         """Texts of the chat template around the contents of messages with these roles.

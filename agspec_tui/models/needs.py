@@ -111,8 +111,7 @@ def state_bytes_of_layers(header: GgufHeader, wanted: Wanted) -> list[int]:
     Counted with snapshots whether the architecture keeps them or not: what is saved instead takes
     about as much.
     """
-    # One sequence more is for tokens of nobody.
-    n_states = (wanted.n_seq_max + 1) * (1 + wanted.n_snapshots)
+    n_states = wanted.n_seq_max * (1 + wanted.n_snapshots)
     return [values * _F32_BYTES * n_states for values in header.state_values]
 
 

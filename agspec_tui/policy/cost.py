@@ -112,14 +112,6 @@ class Cost:
         slopes = [(t - s) / (n - m) for (m, s), (n, t) in pairwise(self.points)]
         return max(0.0, min(slopes))
 
-    def at_least(self, n: int) -> "Cost":
-        """The cost where passes are filled up to n tokens: none costs less than T(n), the unit."""
-        if n <= 1:
-            return self
-        least = self.at(n)
-        larger = [point for point in self.points if point[0] > n] or [(n + 1, self.at(n + 1))]
-        return Cost(f"{self.name}, {n} or more", [(1, least), (n, least), *larger])
-
     def for_batch(self, batch: int) -> "Cost":
         """The cost to one of `batch` sequences that all draft as many tokens: T(b·n)/T(b).
 

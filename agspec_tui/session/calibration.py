@@ -18,7 +18,6 @@ from agspec_tui.commands import Calibrate, ConfigureDrafting, LoadModel
 from agspec_tui.config import Config, calibration_dir
 from agspec_tui.engine.calibrate import require_sense
 from agspec_tui.engine.client import EngineClient
-from agspec_tui.engine.passes import is_wide
 from agspec_tui.engine.scripted import SCHEME
 from agspec_tui.errors import AgspecError, EngineError, UsageError
 from agspec_tui.events import ModelLoaded
@@ -34,8 +33,8 @@ FULL_S = 45.0
 """Seconds after which the command begins no further pass."""
 QUICK_S = 4.5
 """Seconds after which the automatic measurement begins no further pass."""
-WIDE_S = 15.0
-"""The same where passes over many tokens are measured too."""
+SEVERAL_S = 15.0
+"""The same where several replies are going to be decoded at once, in larger passes."""
 _SCHEMA = 1
 _END_BYTES = 1 << 20
 _N_ROUNDS = 9
@@ -193,9 +192,9 @@ async def measured_once(
 ) -> Calibration | None:
     """The kept measurement; where there is none, measure now, in a few seconds, and keep it.
 
-    A kept one of other exact passes counts as none, and so does one that ends before the passes
-    that are going to be decoded. Whatever goes wrong is given to `complain`; drafts are then
-    decided by the defaults.
+    A kept one of other exact passes counts as none. So does one that ends before the largest size
+    where several replies are going to be decoded at once, since exact passes do not bound them.
+    Whatever goes wrong is given to `complain`; drafts are then decided by the defaults.
 
     Args:
         client: an engine with the model.
@@ -218,11 +217,11 @@ async def measured_once(
         except UsageError:
             if not config.calibrate:  # a damaged file is measured anew
                 raise
-        wide = n_least(loaded, n_at_once) > 1
-        sizes = quick_sizes(loaded.n_exact, wide=wide)
-        n_last = max((size for size in sizes if size <= load.n_batch), default=1) if wide else 1
+        several = n_at_once > 1
+        sizes = quick_sizes(loaded.n_exact, several=several)
+        n_last = max(size for size in sizes if size <= load.n_batch) if several else 1
         if config.calibrate and (found is None or not _serves(found, loaded, n_last)):
-            budget_s = WIDE_S if wide else QUICK_S
+            budget_s = SEVERAL_S if several else QUICK_S
             found = await measure(client, load, loaded, sizes=sizes, budget_s=budget_s)
             write(path, found)
     except (EngineError, UsageError) as error:
@@ -235,24 +234,17 @@ def _serves(found: Calibration, loaded: ModelLoaded, n_last: int) -> bool:
     return found.n_exact == loaded.n_exact and found.times[-1][0] >= n_last
 
 
-def n_least(loaded: ModelLoaded, n_at_once: int) -> int:
-    """Fewest tokens of a pass where so many replies are decoded at once."""
-    return loaded.n_wide if is_wide(n_at_once, loaded.n_exact, loaded.n_wide) else 1
-
-
-def quick_sizes(n_exact: int, *, wide: bool = False) -> tuple[int, ...]:
-    """The sizes that a draft may make a pass have, and the largest of them.
+def quick_sizes(n_exact: int, *, several: bool = False) -> tuple[int, ...]:
+    """The sizes that a draft may make a pass have, and the largest exact one.
 
     Args:
         n_exact: most tokens of a pass that is exact; 0 for no limit.
-        wide: whether passes over many tokens are decoded too.
+        several: whether several replies are going to be decoded at once, in passes of any size.
     """
     if n_exact < 2:
         return QUICK_SIZES
     most = min(n_exact, QUICK_SIZES[-1])
-    if wide:
-        return tuple(sorted({*QUICK_SIZES, most}))
-    return (*(size for size in QUICK_SIZES if size < most), most)
+    return tuple(sorted({*(size for size in QUICK_SIZES if several or size < most), most}))
 
 
 def with_cost(
@@ -260,7 +252,6 @@ def with_cost(
     calibration: Calibration | None,
     config: Config,
     device: str,
-    n_least: int = 1,
 ) -> ConfigureDrafting:
     """Settings that decide by what was measured, else by the shipped shape of the device.
 
@@ -271,15 +262,13 @@ def with_cost(
         calibration: what was measured.
         config: what the user has chosen.
         device: what the model runs on.
-        n_least: fewest tokens that a pass is filled up to.
     """
     if calibration is None:
-        cost = shape_of(device).at_least(n_least)
-        return msgspec.structs.replace(drafting, cost=cost.points)
+        return msgspec.structs.replace(drafting, cost=shape_of(device).points)
     chosen = config.break_even != Config().break_even
     return msgspec.structs.replace(
         drafting,
-        cost=Cost("measured", calibration.times).at_least(n_least).points,
+        cost=Cost("measured", calibration.times).points,
         break_even=config.break_even if chosen else calibration.break_even,
     )
 

@@ -199,7 +199,7 @@ class Session:
     ) -> calibration.Calibration | None:
         """What drafts cost here; without that, the defaults stand."""
         measuring = calibration.measured_once(
-            self._client, load, loaded, self._config, self._complain
+            self._client, load, loaded, self._config, self._complain, self._config.candidates
         )
         try:
             return await self._interrupts.guard(measuring)

@@ -1,7 +1,7 @@
 """A tiny pseudo-random target for property tests: the next token depends on the last three."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +25,6 @@ class NgramBackend:
         n_ctx: int = 256,
         n_batch: int = 32,
         n_exact: int = 0,
-        n_wide: int = 0,
         can_trim: bool = True,
         eog: bool = True,
     ) -> None:
@@ -33,7 +32,8 @@ class NgramBackend:
         self.n_threads, self.device, self.n_exact = 1, "n-gram", n_exact
         self.n_rollback = n_ctx if can_trim else 0
         self.memory, self.no_rollback = "n-gram", "" if can_trim else "it cannot be wound back"
-        self.n_wide, self.pad_slot = n_wide, 99
+        self.is_alone: Callable[[int], bool] = lambda slot: True
+        """Whether a sequence's reply is decoded alone, so that its passes must be exact."""
         self.cache: dict[int, list[int]] = {}
         self._cells: dict[int, list[int]] = {}  # numbers of the cells that hold these tokens
         self._n_cells = 0
@@ -65,9 +65,8 @@ class NgramBackend:
         assert 0 < n_tokens <= self.n_batch
         assert len({part.slot for part in parts}) == len(parts)
         n_rows = sum(part.n_logits for part in parts)
-        saying = any(part.n_logits and part.slot != self.pad_slot for part in parts)
-        if saying and self.n_exact:
-            assert n_tokens <= self.n_exact or (self.n_wide and n_rows >= self.n_wide)
+        if 0 < self.n_exact < self.n_batch:
+            self._check_kind(parts)
         self.n_decodes += 1
         aborted = self._aborted or self.n_decodes == self.abort_at
         rows = []
@@ -84,6 +83,16 @@ class NgramBackend:
             raise Cancelled
         assert self.n_used <= self.n_ctx
         return np.array(rows, dtype=np.float32).reshape(n_rows, N_VOCAB)
+
+    def _check_kind(self, parts: Sequence[Part]) -> None:
+        """A pass is all of replies that are alone, or of none; then it is exact or one chunk."""
+        if any(self.is_alone(part.slot) for part in parts):
+            assert all(self.is_alone(part.slot) for part in parts)
+            if any(part.n_logits for part in parts):
+                assert sum(len(part.ids) for part in parts) <= self.n_exact
+                assert all(part.n_logits == len(part.ids) for part in parts)
+            else:
+                assert len(parts) == 1
 
     def _add(self, slot: int, ids: Sequence[int]) -> None:
         self.cache[slot] += ids

@@ -33,7 +33,7 @@ def real_buffers(path, wanted):
     settings = llama_cpp.llama_context_default_params()
     settings.n_ctx = wanted.n_ctx
     settings.n_batch = settings.n_ubatch = wanted.n_batch
-    settings.n_seq_max, settings.n_rs_seq = wanted.n_seq_max + 1, wanted.n_snapshots
+    settings.n_seq_max, settings.n_rs_seq = wanted.n_seq_max, wanted.n_snapshots
     settings.kv_unified = settings.swa_full = True
     settings.flash_attn_type = 1 if wanted.flash_attention == "on" else 0
     settings.type_k, settings.type_v = TYPES[wanted.type_k], TYPES[wanted.type_v]

@@ -44,24 +44,6 @@ def test_a_batch_shares_one_pass(name):
     assert cost.for_batch(1) is cost
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_passes_that_are_filled_up_cost_what_they_are_filled_up_to(name):
-    cost = shipped(name)
-    filled = cost.at_least(8)
-    for n in (1, 2, 7, 8):
-        assert filled.at(n) == 1.0
-    for n in (9, 16, 40, 64, 200):
-        assert filled.at(n) == pytest.approx(cost.at(n) / cost.at(8))
-        assert filled.up_to(n)[n] == pytest.approx(filled.at(n))
-    assert cost.at_least(1) is cost
-
-
-def test_what_follows_filled_up_passes_costs_more_though_nothing_larger_was_measured():
-    cost = Cost("short", [(1, 1.0), (6, 3.5), (7, 4.0)])
-    assert cost.at_least(8).at(10) == pytest.approx(cost.at(10) / cost.at(8))
-    assert cost.at_least(8).at(10) > 1.0
-
-
 def test_a_batch_of_none_is_refused():
     with pytest.raises(DraftError):
         shipped("cpu").for_batch(0)

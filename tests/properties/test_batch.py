@@ -32,16 +32,25 @@ class Wish:
     """Pass before which it is asked for."""
     cancelled_at: int
     """Pass before which it is cancelled; 0 for never."""
+    batch: int
+    """Replies that are meant to be decoded at once, as its command says."""
 
 
 WISHES = st.lists(
-    st.builds(Wish, TEXTS, st.integers(1, 40), st.integers(0, 12), st.integers(0, 8) | st.just(0)),
+    st.builds(
+        Wish,
+        TEXTS,
+        st.integers(1, 40),
+        st.integers(0, 12),
+        st.integers(0, 8) | st.just(0),
+        st.sampled_from([1, 4]),
+    ),
     min_size=1,
     max_size=8,
 )
 
 
-def command_of(number: int, wish: Wish, batch: int) -> Generate:
+def command_of(number: int, wish: Wish) -> Generate:
     messages = tuple(Message("user", text) for text in wish.texts)
     return Generate(
         request=number + 1,
@@ -50,8 +59,13 @@ def command_of(number: int, wish: Wish, batch: int) -> Generate:
         role="coder",
         messages=messages,
         max_tokens=wish.max_tokens,
-        batch=batch,
+        batch=wish.batch,
     )
+
+
+def batch_in(decoder: Decoder, slot: int) -> int:
+    """What the command of the reply in a slot of the cache says."""
+    return next(one.command.batch for one in decoder.active if one.sequence.slot == slot)
 
 
 def decode_together(
@@ -63,9 +77,10 @@ def decode_together(
     waiting = list(enumerate(wishes))
     stopped: set[int] = set()
     n_passes = 0
+    backend.is_alone = lambda slot: batch_in(decoder, slot) == 1
     while waiting or decoder.active:
         for number, wish in list(waiting):
-            command = command_of(number, wish, len(wishes))
+            command = command_of(number, wish)
             if wish.begins_at <= n_passes and decoder.begin(command) is not None:
                 waiting.remove((number, wish))
         for number, wish in enumerate(wishes):
@@ -89,15 +104,15 @@ def finished_of(events: list[EngineEvent]) -> dict[int, GenerationFinished]:
     POLICIES,
     st.integers(1, 20),
     WISHES,
-    st.sampled_from([(0, 0), (2, 0), (7, 8), (5, 8), (32, 1)]),
+    st.sampled_from([0, 2, 5, 7, 32]),
     st.sampled_from([2, 4, 8]),
 )
 @settings(max_examples=200, deadline=None)
 def test_replies_decoded_together_are_those_decoded_alone(
-    seed, drafter, policy, k, wishes, exactness, n_slots
+    seed, drafter, policy, k, wishes, n_exact, n_slots
 ):
     events: list[EngineEvent] = []
-    backend = NgramBackend(seed, n_ctx=2000, n_exact=exactness[0], n_wide=exactness[1])
+    backend = NgramBackend(seed, n_ctx=2000, n_exact=n_exact)
     made = drafter_of(drafter, seed)
     decoder = Decoder(backend, made, policy_of(policy, k), events.append, n_slots)
 
@@ -108,7 +123,8 @@ def test_replies_decoded_together_are_those_decoded_alone(
             if not one.is_put_off and not one.n_unread:
                 assert len(cached) == len(one.transcript) - 1
             assert len(cached) < len(one.transcript)
-        assert backend.cache.get(backend.pad_slot, []) == []
+        held = [tokens for tokens in backend.cache.values() if tokens]
+        assert sorted(held) == sorted(tokens for _, tokens in decoder.cache.named())
 
     decode_together(backend, decoder, wishes, check_cache)
     ended = finished_of(events)
@@ -136,8 +152,8 @@ def test_a_full_context_puts_the_youngest_off_and_loses_nothing(seed, k, n_ctx, 
     events: list[EngineEvent] = []
     backend = NgramBackend(seed, n_ctx=n_ctx, eog=False)
     decoder = Decoder(backend, GarbageDrafter(seed), Fixed(k), events.append, 8)
-    wishes = [Wish([f"{number} abc"], 60, 0, 0) for number in range(n_replies)]
-    waiting = [command_of(number, wish, n_replies) for number, wish in enumerate(wishes)]
+    wishes = [Wish([f"{number} abc"], 60, 0, 0, n_replies) for number in range(n_replies)]
+    waiting = [command_of(number, wish) for number, wish in enumerate(wishes)]
     while waiting or decoder.active:
         if waiting and decoder.begin(waiting[0]) is not None:
             waiting.pop(0)
@@ -146,7 +162,7 @@ def test_a_full_context_puts_the_youngest_off_and_loses_nothing(seed, k, n_ctx, 
     for number, wish in enumerate(wishes):
         uncut: list[EngineEvent] = []
         alone = Decoder(NgramBackend(seed, eog=False), GarbageDrafter(1), Fixed(3), uncut.append)
-        alone.generate(command_of(number, wish, 1), lambda: False)
+        alone.generate(command_of(number, wish), lambda: False)
         assert finished_of(events)[number + 1].ids == finished_of(uncut)[number + 1].ids
 
 
@@ -164,7 +180,7 @@ def test_a_reply_that_waits_for_room_has_its_prompt_made_once():
     events: list[EngineEvent] = []
     backend = Counting(3, n_ctx=200, eog=False)
     decoder = Decoder(backend, GarbageDrafter(7), Fixed(4), events.append, 1)
-    first, second = (command_of(number, Wish(["abc"], 30, 0, 0), 2) for number in range(2))
+    first, second = (command_of(number, Wish(["abc"], 30, 0, 0, 2)) for number in range(2))
     decoder.begin(first)
     n_asked = 0
     while decoder.begin(second) is None:
@@ -181,7 +197,7 @@ def test_an_abort_of_a_pass_ends_the_cancelled_reply_only(n_replies, in_time):
     backend = NgramBackend(7, n_ctx=2000, eog=False)
     decoder = Decoder(backend, GarbageDrafter(7), Fixed(4), events.append, 8)
     for number in range(n_replies):
-        decoder.begin(command_of(number, Wish([f"{number}"], 30, 0, 0), n_replies))
+        decoder.begin(command_of(number, Wish([f"{number}"], 30, 0, 0, n_replies)))
     backend.abort_at = 12
     # Where the abort comes late, the cancelled reply has ended by the time a pass is aborted.
     while decoder.active:
@@ -193,16 +209,19 @@ def test_an_abort_of_a_pass_ends_the_cancelled_reply_only(n_replies, in_time):
     assert all(len(ended[number].ids) == 30 for number in sorted(ended)[1:])
 
 
-@pytest.mark.parametrize("exactness", [(0, 0), (7, 8), (32, 1)])
-def test_a_long_prompt_holds_up_nobody_for_more_than_a_chunk(exactness):
+@pytest.mark.parametrize("n_exact", [0, 7, 32])
+@pytest.mark.parametrize(("batch", "of_long_one"), [(1, 1), (4, 1), (1, 4), (4, 4)])
+@pytest.mark.parametrize("k", [4, 40])  # 40 alone would fill a pass
+def test_a_long_prompt_holds_up_nobody_for_more_than_a_chunk(n_exact, batch, of_long_one, k):
     events: list[EngineEvent] = []
-    backend = NgramBackend(7, n_ctx=4000, n_exact=exactness[0], n_wide=exactness[1], eog=False)
-    decoder = Decoder(backend, GarbageDrafter(7), Fixed(4), events.append, 8)
-    decoder.begin(command_of(0, Wish(["a"], 200, 0, 0), 1))
+    backend = NgramBackend(7, n_ctx=4000, n_exact=n_exact, eog=False)
+    decoder = Decoder(backend, GarbageDrafter(7), Fixed(k), events.append, 8)
+    backend.is_alone = lambda slot: batch_in(decoder, slot) == 1
+    decoder.begin(command_of(0, Wish(["a"], 200, 0, 0, batch)))
     decoder.step(lambda request: False)
     while decoder.active[0].n_unread:
         decoder.step(lambda request: False)
-    decoder.begin(command_of(1, Wish(["b" * 600], 5, 0, 0), 1))
+    decoder.begin(command_of(1, Wish(["b" * 600], 5, 0, 0, of_long_one)))
     long_one = decoder.active[-1]
     turns = []
     while long_one.n_unread:
@@ -211,3 +230,33 @@ def test_a_long_prompt_holds_up_nobody_for_more_than_a_chunk(exactness):
         turns.append({event.request for event in events})
     assert len(turns) > 15
     assert all({1, 2} <= first | second for first, second in pairwise(turns))
+    if batch == of_long_one == 4:  # the chunk comes along
+        assert all(turn == {1, 2} for turn in turns)
+
+
+@pytest.mark.parametrize("n_exact", [0, 7, 32])
+def test_replies_at_once_draft_as_much_as_a_pass_holds(n_exact):
+    events: list[EngineEvent] = []
+    backend = NgramBackend(7, n_ctx=2000, n_batch=30, n_exact=n_exact, eog=False)
+    decoder = Decoder(backend, GarbageDrafter(7), Fixed(9), events.append, 8)
+    wishes = [Wish([f"{number}"], 40, 0, 0, 4) for number in range(4)]
+    drafted: list[list[int]] = []
+
+    def note_drafts() -> None:
+        drafted.append([event.n_drafted for event in events if isinstance(event, StepCommitted)])
+        ended.extend(event for event in events if isinstance(event, GenerationFinished))
+        events.clear()
+
+    ended: list[EngineEvent] = []
+    decode_together(backend, decoder, wishes, note_drafts)
+    assert max(len(each) + sum(each) for each in drafted) == 30
+    assert any(len(each) == 4 and sum(each) > 20 for each in drafted)
+    # Whoever is left drafts as before, in passes of the same kind.
+    assert max(each[0] for each in drafted if len(each) == 1) == 9
+    for number, wish in enumerate(wishes):
+        alone = NgramBackend(7, eog=False)
+        uncut: list[EngineEvent] = []
+        Decoder(alone, GarbageDrafter(1), Fixed(3), uncut.append).generate(
+            command_of(number, wish), lambda: False
+        )
+        assert finished_of(ended)[number + 1].ids == finished_of(uncut)[number + 1].ids

@@ -221,6 +221,25 @@ async def test_a_session_with_a_real_model_takes_the_same_steps_again(
     ]
 
 
+async def test_a_reply_that_is_recorded_is_decoded_alone_whatever_was_meant(
+    make_client, tmp_path, quantised
+):
+    client, events = make_client()
+    record = tmp_path / "session.jsonl"
+    load = LoadModel(path=str(quantised), name="small", n_ctx=2048, record=str(record))
+    loaded = await client.start(load, drafting("agspec-sam", "fixed", fixed_k=15))
+    asked = Message("user", f"Repeat this file word for word:\n{CODE}")
+    vocabulary = Vocabulary(quantised)
+    ids = tuple(vocabulary.tokenize(CODE, special=False).tolist())
+    await client.generate(ask(1, asked, batch=4, max_tokens=len(ids), forced=ids))
+    await client.close()
+    n_drafted = [step.n_drafted for step in recorded_steps(events)]
+    assert max(n_drafted) == loaded.n_exact - 1
+    (again,) = replayed(load, vocabulary)
+    vocabulary.close()
+    assert first_difference(again) is None
+
+
 async def test_a_session_of_a_team_is_recorded_and_decodes_as_it_did(tmp_path):
     repo = team.make_repo(tmp_path / "repo")
     script = team.script(

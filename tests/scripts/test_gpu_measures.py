@@ -4,19 +4,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from random_gguf import Shape, write_model
 
 from tests.house.sources import ROOT
 
-SMALL = Shape(n_layers=2, n_embd=256, n_ff=512, n_head=4, n_head_kv=2)
 FILE = "".join(f"def get_{name}(self):\n    return self.{name}\n\n" for name in "abcdefghijklmnop")
-
-
-@pytest.fixture(scope="module")
-def model(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("random") / "small.gguf"
-    write_model(path, "small", SMALL, smollm2)
-    return path
 
 
 @pytest.fixture
@@ -47,8 +38,8 @@ def measured(script: str, model: Path, sessions: Path, *more: str) -> dict:
     return json.loads(out.read_text())
 
 
-def test_forced_replies_are_timed_with_every_method_alone_and_together(model, sessions):
-    found = measured("gpu_bench.py", model, sessions, "--batches", "1,2", "--rounds", "1")
+def test_forced_replies_are_timed_with_every_method_alone_and_together(quantised, sessions):
+    found = measured("gpu_bench.py", quantised, sessions, "--batches", "1,2", "--rounds", "1")
     rows = {(row["method"], row["batch"]): row for row in found["rows"]}
     assert set(rows) == {(name, n) for name in ("none", "agspec-sam", "fixed32") for n in (1, 2)}
     for batch in (1, 2):
@@ -61,13 +52,13 @@ def test_forced_replies_are_timed_with_every_method_alone_and_together(model, se
     assert found["notes"] == []
 
 
-def test_a_batch_of_more_sessions_than_there_are_is_noted(model, sessions):
-    found = measured("gpu_bench.py", model, sessions, "--batches", "3", "--rounds", "1")
+def test_a_batch_of_more_sessions_than_there_are_is_noted(quantised, sessions):
+    found = measured("gpu_bench.py", quantised, sessions, "--batches", "3", "--rounds", "1")
     assert found["notes"] == ["2 sessions for a batch of 3"]
 
 
-def test_drafts_change_nothing_that_the_target_says(model, sessions):
-    found = measured("gpu_lossless.py", model, sessions, "--n-tokens", "40")
+def test_drafts_change_nothing_that_the_target_says(quantised, sessions):
+    found = measured("gpu_lossless.py", quantised, sessions, "--n-tokens", "40")
     assert found["lossless"] is True
     assert (found["n_prompts"], found["n_tokens"]) == (2, 2 * 4 * 40)
     assert found["n_accepted"] > 20

@@ -97,6 +97,16 @@ async def test_a_model_is_measured_at_its_first_use_and_never_again(tmp_path, sm
     assert list(calibration_dir().iterdir()) == [file]
 
 
+@pytest.mark.parametrize(("candidates", "n_last"), [(1, 7), (2, 64)])
+async def test_a_session_measures_the_passes_that_its_replies_are_going_to_have(
+    tmp_path, quantised, candidates, n_last
+):
+    events = await started(open_real(tmp_path, quantised, candidates=candidates))
+    (measured,) = [event for event in events if isinstance(event, Calibrated)]
+    assert measured.times[-1][0] == n_last
+    assert 7 in dict(measured.times)
+
+
 async def test_a_damaged_measurement_is_made_again(tmp_path, smollm2):
     await started(open_real(tmp_path, smollm2))
     (file,) = calibration_dir().iterdir()
@@ -237,47 +247,31 @@ def test_only_what_drafts_may_use_is_measured_by_itself(n_exact, sizes):
 
 @pytest.mark.parametrize("n_exact", [0, 7, 8])
 def test_passes_of_many_replies_are_measured_beyond_exact_ones(n_exact):
-    sizes = calibration.quick_sizes(n_exact, wide=True)
+    sizes = calibration.quick_sizes(n_exact, several=True)
     assert {*calibration.QUICK_SIZES, n_exact or 1} == set(sizes)
     assert sorted(sizes) == list(sizes)
-
-
-@pytest.mark.parametrize(
-    ("n_exact", "n_wide", "n_at_once", "n"),
-    [(7, 8, 1, 1), (7, 8, 7, 1), (7, 8, 8, 8), (0, 8, 2, 8), (0, 1, 9, 1), (512, 1, 9, 1)],
-)
-def test_passes_of_more_replies_than_exact_ones_hold_are_filled_up(n_exact, n_wide, n_at_once, n):
-    assert calibration.n_least(loaded(n_exact=n_exact, n_wide=n_wide), n_at_once) == n
-
-
-def test_filled_up_passes_are_weighed_as_such():
-    times = ((1, 0.1), (4, 0.28), (8, 0.5), (16, 0.6))
-    for found in (kept(times=times), None):
-        drafting = calibration.with_cost(ConfigureDrafting(), found, Config(), "CPU", 8)
-        assert drafting.cost[:2] == ((1, 1.0), (8, 1.0))
-        assert 1.0 < drafting.cost[2][1] < 1.3
-        make_policy(drafting)
 
 
 async def test_a_kept_measurement_of_other_passes_is_made_again(client, smollm2):
     load = LoadModel(path=str(smollm2), name="smollm2-135m", n_ctx=2048)
     ready = await client.start(load, ConfigureDrafting())
-    # As a quantised model is on the CPU: this one has one kind of passes.
-    ready = msgspec.structs.replace(ready, n_exact=7, n_wide=8)
+    # As a quantised model is on the CPU: this one is exact in passes of any size.
+    ready = msgspec.structs.replace(ready, n_exact=7)
 
     async def measured(n_at_once):
         return await calibration.measured_once(
             client, load, ready, Config(), pytest.fail, n_at_once
         )
 
-    narrow = await measured(ready.n_exact)
-    assert narrow.times[-1][0] == ready.n_exact
-    assert await measured(1) == narrow
-    wide = await measured(ready.n_exact + 1)
-    assert wide.times[-1][0] == 64
-    assert await measured(ready.n_exact + 1) == await measured(1) == wide
+    exact = await measured(1)
+    assert exact.times[-1][0] == ready.n_exact
+    assert await measured(1) == exact
+    shared = await measured(2)
+    assert shared.times[-1][0] == 64
+    assert ready.n_exact in dict(shared.times)
+    assert await measured(8) == await measured(2) == await measured(1) == shared
     path = calibration.path_of(load, ready)
-    calibration.write(path, msgspec.structs.replace(wide, n_exact=3))
+    calibration.write(path, msgspec.structs.replace(shared, n_exact=3))
     assert (await measured(1)).n_exact == ready.n_exact
 
 
