@@ -180,20 +180,18 @@ async def test_the_replies_are_decoded_together(repo, tmp_path):
     assert max(beside) == 3
 
 
-async def test_real_replies_differ_and_come_again_in_a_new_engine(smollm2, make_client):
+async def test_real_replies_to_one_prompt_differ(smollm2, make_client):
     coder, prompt = load_team().coder, Fitted("Write a function that adds two numbers.", 60)
-    runs = []
-    for _ in range(2):
-        client, events = make_client()
-        load = LoadModel(path=str(smollm2), name="smollm2-135m", n_ctx=2048, n_seq_max=6)
-        await client.start(load, ConfigureDrafting())
-        speaker = Speaker(client, events.append, InterruptSwitch(), load.n_ctx)
-        replies = (
+    client, events = make_client()
+    load = LoadModel(path=str(smollm2), name="smollm2-135m", n_ctx=2048, n_seq_max=6)
+    await client.start(load, ConfigureDrafting())
+    speaker = Speaker(client, events.append, InterruptSwitch(), load.n_ctx)
+    replies = await asyncio.gather(
+        *(
             speaker.say(coder, 1, prompt, max_tokens=40, candidate=Candidate(number, 3))
             for number in (1, 2, 3)
         )
-        runs.append([reply.text for reply in await asyncio.gather(*replies)])
-        rows = [event.candidate for event in events if isinstance(event, TurnFinished)]
-        assert sorted(rows) == [1, 2, 3]
-    assert len(set(runs[0])) == 3
-    assert runs[0] == runs[1]
+    )
+    assert len({reply.text for reply in replies}) == 3
+    rows = [event.candidate for event in events if isinstance(event, TurnFinished)]
+    assert sorted(rows) == [1, 2, 3]
