@@ -24,7 +24,7 @@ _MAX_COPY_BYTES = 2 << 30
 
 
 class CopyError(ToolError):
-    """The repository cannot be copied."""
+    """Candidates cannot be tested in copies of the repository."""
 
 
 async def best_of(
@@ -49,6 +49,7 @@ async def best_of(
         return candidates[0], 0
     results: list[RunResult] = []
     try:
+        _refuse_bare(services)
         await asyncio.to_thread(_refuse_large, services.repo)
         for number, edits in enumerate(candidates, 1):
             result, wall_s = await _tested(services, edits, turn)
@@ -105,6 +106,15 @@ def _event(
         passed=run.passed,
         failed=run.failed,
     )
+
+
+def _refuse_bare(services: Services) -> None:
+    """Raise `CopyError` where code that nobody has said yes to would run without a sandbox."""
+    if services.mode == "ask" and services.gate.sandbox.kind == "none":
+        raise CopyError(
+            "without a sandbox no patch runs before your yes: candidates are not tested apart",
+            "the patch that most replies came to is taken",
+        )
 
 
 # ── copies ───────────────────────────────────────────────────────────────────────────────────────

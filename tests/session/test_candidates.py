@@ -4,8 +4,9 @@ import socket
 
 import pytest
 
-from agspec_tui.commands import ConfigureDrafting, Interrupt, LoadModel
+from agspec_tui.commands import AnswerApproval, ConfigureDrafting, Interrupt, LoadModel
 from agspec_tui.events import (
+    ApprovalRequested,
     CandidateTested,
     CommandFinished,
     EditApplied,
@@ -16,9 +17,11 @@ from agspec_tui.events import (
     Warned,
 )
 from agspec_tui.session import candidates as candidates_module
+from agspec_tui.session import gate
 from agspec_tui.session.context import Fitted
 from agspec_tui.session.interrupt import InterruptSwitch
 from agspec_tui.session.roles import load_team
+from agspec_tui.session.sandbox import Sandbox
 from agspec_tui.session.turn import Candidate, Speaker
 from tests.session.scripted import (
     CALC,
@@ -147,6 +150,26 @@ async def test_a_repository_that_is_too_large_is_not_copied(repo, tmp_path, monk
     assert events[-1].status == "fixed"
     assert runs_of(events) == []
     assert any("too large to be copied" in event.message for event in of(events, Warned))
+
+
+@pytest.mark.parametrize(("approve", "n_tested"), [("ask", 0), ("auto-edit", 2)])
+async def test_without_a_sandbox_no_patch_runs_before_the_yes(
+    repo, tmp_path, monkeypatch, approve, n_tested
+):
+    monkeypatch.setattr(gate, "find_sandbox", lambda: Sandbox("none", reason="for this test"))
+    replies = [whole("calc.py", text) for text in (WRONG, FIXED)]
+    path = script(tmp_path, plan("calc.py"), *replies, "FAIL: 2", *replies, "PASS")
+
+    async def yes(session, event):
+        if isinstance(event, ApprovalRequested):
+            await session.send(AnswerApproval(call_id=event.call_id, approved=True))
+
+    events = await solve(
+        repo, path, on_event=yes, auto=False, approve=approve, candidates=2, max_turns=1
+    )
+    assert len(of(events, CandidateTested)) == n_tested
+    warned = [event.message for event in of(events, Warned)]
+    assert any("before your yes" in message for message in warned) is (n_tested == 0)
 
 
 async def test_patches_that_were_not_tested_may_come_again(repo, tmp_path, monkeypatch):
