@@ -82,8 +82,10 @@ class Attack:
     def __init__(self, session, fault, stage, rng, n_seen):
         self._session, self._fault = session, fault
         self._kind = KINDS.get(stage)
-        # By the time the last event of a kind is seen, the engine may have nothing left to do.
-        self._place = rng.randrange(max(1, n_seen - 1)) if self._kind else -1
+        # By the time the last event of a kind is seen, the engine may have nothing left to do;
+        # 20 ms are some seven steps of 3 ms.
+        n_last = 10 if stage == "decode" else 1
+        self._place = rng.randrange(max(1, n_seen - n_last)) if self._kind else -1
         self._late_s = rng.random() * (0.5 if stage == "load" else 0.02)
         self._n = 0
         self.pids = set()
