@@ -35,8 +35,8 @@ def calibrate(config: Config, batches: str, json_file: str | None) -> int:
     """Measure T(n), the time of a target pass over n tokens, and λ.
 
     λ is the acceptance probability at which one more drafted token pays for itself. Takes up to a
-    minute for each number of sequences; let little else run meanwhile. What is measured is kept
-    and used from then on.
+    minute for each number of sequences; let little else run meanwhile. What is measured for one
+    sequence is kept and used from then on; what more share follows from it.
     """
     wanted = read_batches(batches)
     load = plan_load(config, n_at_once=max(wanted))
@@ -44,17 +44,19 @@ def calibrate(config: Config, batches: str, json_file: str | None) -> int:
     if json_file is not None and json_file != "-" and not Path(json_file).parent.is_dir():
         raise UsageError(f"{json_file} cannot be written", "--json FILE, in a folder that exists")
 
-    async def run() -> list[tuple[Path, Calibration]]:
+    async def run() -> list[tuple[Path | None, Calibration]]:
         client = EngineClient(lambda event: None, logs_dir())
         try:
             loaded = await client.start(load, drafting)
             show_load_notes(loaded)
-            found = []
+            found: list[tuple[Path | None, Calibration]] = []
             for batch in wanted:
                 print(f"{load.name}: measuring {_sequences(batch)}…", file=sys.stderr, flush=True)
-                path = path_of(load, loaded, batch)
-                found.append((path, await measure(client, load, loaded, batch=batch)))
-                write(*found[-1])
+                measured = await measure(client, load, loaded, batch=batch)
+                path = path_of(load, loaded) if batch == 1 else None
+                if path is not None:
+                    write(path, measured)
+                found.append((path, measured))
             return found
         finally:
             await client.close()
@@ -82,7 +84,9 @@ def read_batches(text: str) -> list[int]:
     return numbers
 
 
-def _report(load: LoadModel, found: list[tuple[Path, Calibration]], json_file: str | None) -> None:
+def _report(
+    load: LoadModel, found: list[tuple[Path | None, Calibration]], json_file: str | None
+) -> None:
     documents = b"".join(encode(calibration) for _, calibration in found)
     if len(found) > 1:  # several measurements are one document too: a list
         whole = msgspec.json.encode([calibration for _, calibration in found])
@@ -99,7 +103,7 @@ def _report(load: LoadModel, found: list[tuple[Path, Calibration]], json_file: s
             raise UsageError(f"{json_file} cannot be written: {error.strerror}") from error
 
 
-def _show(load: LoadModel, path: Path, calibration: Calibration) -> None:
+def _show(load: LoadModel, path: Path | None, calibration: Calibration) -> None:
     first = calibration.times[0][1]
     click.echo(
         f"{load.name} on {calibration.device}, {_sequences(calibration.batch)}, median of"
@@ -111,9 +115,11 @@ def _show(load: LoadModel, path: Path, calibration: Calibration) -> None:
     ]
     table(("tokens", "ms", "T(n)/T(1)"), rows)
     limit = calibration.n_exact
-    used = f"; drafts here have at most {limit - 1} tokens" if 0 < limit < 64 else ""
+    bounded = 0 < limit < 64 and calibration.batch == 1
+    used = f"; drafts here have at most {limit - 1} tokens" if bounded else ""
     click.echo(f"λ = {calibration.break_even:.3f}{used}")
-    click.echo(f"kept in {path}")
+    if path is not None:
+        click.echo(f"kept in {path}")
 
 
 def _sequences(batch: int) -> str:

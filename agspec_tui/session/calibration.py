@@ -76,15 +76,14 @@ def is_measurable(load: LoadModel) -> bool:
     return not load.path.startswith(SCHEME)
 
 
-def path_of(load: LoadModel, loaded: ModelLoaded, batch: int = 1) -> Path:
-    """File of the measurement for a loaded model."""
+def path_of(load: LoadModel, loaded: ModelLoaded) -> Path:
+    """File of the measurement for a loaded model, of one sequence."""
     parts = (
         _fingerprint(load.path),
         loaded.device,
         _processor(),
         str(loaded.n_threads),
         str(load.n_gpu_layers),
-        str(batch),
         load.flash_attention,
         load.cache_type_k,
         load.cache_type_v,
