@@ -77,7 +77,9 @@ class Coding:
     _seen: dict[str, int] = field(default_factory=dict)
     """Turn of each edit by its fingerprint."""
     _preparing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Lets candidates ask in their order, so that a run can be repeated."""
+    """Lets candidates ask in their order."""
+    _warned: set[tuple[int, str]] = field(default_factory=set)
+    """What was warned of in a turn: candidates would say the same many times."""
     _note: str = ""
     """What the next prompt says about the last reply."""
 
@@ -296,6 +298,9 @@ class Coding:
         )
 
     def _warn(self, turn: int, message: str, hint: str = "") -> None:
+        if (turn, message) in self._warned:
+            return
+        self._warned.add((turn, message))
         self.services.publish(Warned(turn=turn, role="coder", message=message, hint=hint))
 
 

@@ -34,7 +34,7 @@ _TEST_NAME = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class RankedFile:
     """A file that may have to change."""
 
     path: str
@@ -55,7 +55,7 @@ class Candidate:
 
 
 async def n_listed(
-    count: Callable[[str], Awaitable[int]], candidates: Sequence[Candidate], n_tokens: int
+    count: Callable[[str], Awaitable[int]], candidates: Sequence[RankedFile], n_tokens: int
 ) -> int:
     """How many files can be listed in so many tokens, counted exactly; at least one.
 
@@ -82,7 +82,7 @@ def is_test(path: str) -> bool:
 
 def rank(
     texts: Mapping[str, str], issue: str, output: str, failing: Iterable[str]
-) -> list[Candidate]:
+) -> list[RankedFile]:
     """Every source file, the likeliest to hold the bug first; tests and prose are left out.
 
     Args:
@@ -104,7 +104,7 @@ def rank(
     start |= {path: _FROM_TESTS / len(tests) for path in tests}
     reached = flow({path: tags[path] for path in (*sources, *tests)}, start)
     ranked = [
-        Candidate(
+        RankedFile(
             path,
             tuple(found.defined),
             scores[path],

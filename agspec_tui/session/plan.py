@@ -10,7 +10,7 @@ import msgspec
 from agspec_tui.errors import UsageError
 from agspec_tui.events import PlanStep
 from agspec_tui.session.handover import Plan, Step
-from agspec_tui.session.outline import Candidate, is_test
+from agspec_tui.session.outline import RankedFile, is_test
 from agspec_tui.session.roles import Limits
 
 
@@ -34,7 +34,7 @@ class _PlanReply(msgspec.Struct, frozen=True):
 
 def read_plan(
     reply: str,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[RankedFile],
     limits: Limits,
     *,
     seen: Collection[str],
@@ -118,7 +118,7 @@ def edited_plan(
     return Plan(tuple(_merged(made)))
 
 
-def fallback_plan(candidates: Sequence[Candidate], reason: str) -> Plan:
+def fallback_plan(candidates: Sequence[RankedFile], reason: str) -> Plan:
     """A plan over the likeliest file, and the next if as much speaks for it.
 
     An empty plan means that the repository has no source file to change.

@@ -12,7 +12,7 @@ from agspec_tui.session.actions import ActionLoop
 from agspec_tui.session.context import Fitted, fit, joined
 from agspec_tui.session.handover import Plan, RunResult
 from agspec_tui.session.looking import Look, read_look, show
-from agspec_tui.session.outline import Candidate, n_listed, rank
+from agspec_tui.session.outline import RankedFile, n_listed, rank
 from agspec_tui.session.plan import edited_plan, read_plan
 from agspec_tui.session.prompts import planner_blocks
 from agspec_tui.session.repo import may_be_made, why_not_made, why_unread
@@ -35,7 +35,7 @@ class Planning:
     """Text of every file an agent may see, by path, as of the plan."""
     n_unread: int = 0
     """Files an agent may see whose text is not there, because there are too many."""
-    _ranked: tuple[RunResult, list[Candidate]] | None = None
+    _ranked: tuple[RunResult, list[RankedFile]] | None = None
     """The last ranking, and the run it was made by."""
 
     async def plan(self, turn: int, base: RunResult, *, tests_allowed: bool) -> Plan:
@@ -77,7 +77,7 @@ class Planning:
         self.services.publish(PlanProposed(turn=turn, role="planner", steps=steps))
         return await self._reviewed(turn, plan, steps)
 
-    async def candidates(self, base: RunResult) -> list[Candidate]:
+    async def candidates(self, base: RunResult) -> list[RankedFile]:
         """Read the repository, and rank its source files."""
         self.texts, self.n_unread = await asyncio.to_thread(scan, self.services.repo)
         if self.n_unread:
@@ -89,7 +89,7 @@ class Planning:
         self._ranked = None
         return await self.ranked(base)
 
-    async def ranked(self, run: RunResult) -> list[Candidate]:
+    async def ranked(self, run: RunResult) -> list[RankedFile]:
         """The source files, the likeliest by the issue and a run first."""
         if self._ranked is None or self._ranked[0] is not run:
             found = await asyncio.to_thread(rank, self.texts, self.issue, run.output, run.failing)
@@ -119,7 +119,7 @@ class Planning:
     def _why_not_made(self, path: str) -> str:
         return why_not_made(self.services.repo, path)
 
-    async def _reply(self, turn: int, candidates: Sequence[Candidate], base: RunResult) -> str:
+    async def _reply(self, turn: int, candidates: Sequence[RankedFile], base: RunResult) -> str:
         """The planner's plan as generated, after what it wanted to look at."""
         planner, speaker = self.services.team.planner, self.services.speaker
         limits = planner.settings.limits
@@ -158,7 +158,7 @@ class Planning:
 
     async def _prompt(
         self,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[RankedFile],
         n_lines: int,
         base: RunResult,
         looks: Sequence[tuple[str, str]],

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from agspec_tui.forms.base import Form
 from agspec_tui.session.context import Block, joined
 from agspec_tui.session.handover import EditSet, RunResult
-from agspec_tui.session.outline import Candidate
+from agspec_tui.session.outline import RankedFile
 from agspec_tui.session.output import cut_lines, left_out
 from agspec_tui.session.roles import Limits
 
@@ -71,16 +71,9 @@ class CoderContext:
     """Whether the reply begins with the cause of the bug."""
 
 
-def planner_message(
-    issue: str, candidates: Sequence[Candidate], run: RunResult, limits: Limits
-) -> str:
-    """The whole prompt of the planner."""
-    return joined(planner_blocks(issue, candidates, run, limits))
-
-
 def planner_blocks(
     issue: str,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[RankedFile],
     run: RunResult,
     limits: Limits,
     looks: Sequence[tuple[str, str]] = (),
@@ -111,16 +104,11 @@ def planner_blocks(
     return blocks
 
 
-def _file_list(candidates: Sequence[Candidate], n_lines: int) -> str:
+def _file_list(candidates: Sequence[RankedFile], n_lines: int) -> str:
     """The first files with the names they define, and how many more there are."""
     lines = [candidate.line() for candidate in candidates[:n_lines]]
     n_more = len(candidates) - len(lines)
     return "\n".join([*lines, f"({n_more} more files)"] if n_more > 0 else lines)
-
-
-def coder_message(context: CoderContext, form: Form, limits: Limits) -> str:
-    """The whole prompt of one coder reply."""
-    return joined(coder_blocks(context, form, limits))
 
 
 def coder_blocks(context: CoderContext, form: Form, limits: Limits) -> list[Block]:
@@ -152,7 +140,7 @@ def coder_blocks(context: CoderContext, form: Form, limits: Limits) -> list[Bloc
 
 
 def answer_blocks(
-    question: str, candidates: Sequence[Candidate], files: Sequence[ShownFile], n_lines: int
+    question: str, candidates: Sequence[RankedFile], files: Sequence[ShownFile], n_lines: int
 ) -> list[Block]:
     """Files with the names they define, the likeliest in full, and the question last.
 

@@ -136,11 +136,6 @@ def caches_dir() -> Path:
     return Path(platformdirs.user_cache_dir("agspec-tui")) / "commands"
 
 
-def sandbox_kind() -> SandboxKind:
-    """What confines commands on this machine."""
-    return find_sandbox().kind
-
-
 @functools.cache
 def find_sandbox() -> Sandbox:
     """The best sandbox that works here. It is tried once; takes a fraction of a second."""

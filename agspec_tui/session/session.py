@@ -105,7 +105,6 @@ class Session:
         self._speaker: Speaker | None = None
         self._task: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
-
         self._counts: DraftCounts | None = None
         self._corpus: CorpusUpkeep | None = None
         self._prefix: KeptPrefix | None = None

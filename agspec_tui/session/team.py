@@ -134,7 +134,6 @@ class TeamTask:
         if not found or self._was_sent_back:
             return False
         self._was_sent_back = True
-        self.workspace.discard()
         self._coding.forget(edits)
         self._coding.remember(edits, f"the reviewer: {found}")
         self._log.append(f"Turn {self.turn}: the reviewer sent the edit back: {found}.")
@@ -275,7 +274,6 @@ class TeamTask:
         try:
             await asyncio.to_thread(self.workspace.write, edits, self.turn)
         except EditError as error:
-            self.workspace.discard()
             self._coding.forget(edits)
             self._refuse(0, error, edits.form)
             return False

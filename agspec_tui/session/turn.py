@@ -41,7 +41,7 @@ ONLY = Candidate()
 
 
 class Speaker:
-    """Lets roles speak, one reply at a time. Each role is a sequence of its own in the engine."""
+    """Lets roles speak. Each role is a sequence of its own in the engine, and each candidate."""
 
     def __init__(
         self,

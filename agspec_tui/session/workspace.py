@@ -110,10 +110,6 @@ class Workspace:
             changed.append(change.path)
         return tuple(changed)
 
-    def discard(self) -> None:
-        """Forget the staged edits."""
-        self._staged.clear()
-
     @property
     def staged_paths(self) -> tuple[str, ...]:
         """Paths with staged edits."""
@@ -134,7 +130,7 @@ class Workspace:
             self._originals.setdefault(change.path, change.before)
         self._log.begin(turn)
         self._log.write(edits.changes)
-        self.discard()
+        self._staged.clear()
 
     def take_back(self) -> tuple[tuple[str, ...], str]:
         """Take the last write back; returns the paths, and one line about conflicts or nothing."""

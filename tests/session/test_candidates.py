@@ -28,7 +28,6 @@ from tests.session.scripted import (
     FIXED,
     TESTS,
     check_stream,
-    make_repo,
     of,
     plan,
     script,
@@ -39,11 +38,6 @@ from tests.session.scripted import (
 
 WRONG = CALC.replace("- number", "* number")  # the sum of nothing is still right
 WORSE = CALC.replace("result = 0", "result = 1")
-
-
-@pytest.fixture
-def repo(tmp_path):
-    return make_repo(tmp_path / "repo")
 
 
 def runs_of(events):

@@ -17,7 +17,6 @@ from agspec_tui.session.prompts import (
     ShownFile,
     Tried,
     coder_blocks,
-    coder_message,
     excerpt,
 )
 from agspec_tui.session.roles import Limits
@@ -121,7 +120,6 @@ def test_a_coder_prompt_leaves_out_files_to_read_then_attempts_then_the_run():
         tried=[Tried("-x\n+y", "1 of 3 tests fail")],
     )
     blocks = coder_blocks(context, form("whole"), Limits())
-    assert joined(blocks) == coder_message(context, form("whole"), Limits())
     labels = [(block.order, block.label) for block in blocks if block.label]
     assert sorted(labels) == [
         (1, "test_a.py, to read"),
@@ -132,7 +130,7 @@ def test_a_coder_prompt_leaves_out_files_to_read_then_attempts_then_the_run():
 
 def test_k11_a_line_of_a_megabyte_is_cut_and_the_prompt_says_how_much():
     context = CoderContext("It breaks.", (), (), reading=[ShownFile("a.js", "x" * 1_700_000)])
-    text = coder_message(context, form("whole"), Limits())
+    text = joined(coder_blocks(context, form("whole"), Limits()))
     assert len(text) < MAX_LINE_CHARS + 2000
     assert f"[… {1_700_000 - MAX_LINE_CHARS} characters left out …]" in text
     assert "[… 999760 characters left out …]" in excerpt("x" * 1_000_000, 40)

@@ -15,7 +15,7 @@ from agspec_tui.session.gate import CommandGate
 from agspec_tui.session.interrupt import InterruptSwitch
 from agspec_tui.session.output import MAX_LINE_CHARS, N_HEAD_CHARS
 from agspec_tui.session.redaction import MASK, mask, read_secrets
-from agspec_tui.session.sandbox import Sandbox, sandbox_kind, why_not
+from agspec_tui.session.sandbox import Sandbox, find_sandbox, why_not
 from agspec_tui.session.testing import TestCommand, given
 from tests.session.scripted import of
 
@@ -111,7 +111,7 @@ async def test_without_a_sandbox_found_tests_are_asked_about_and_given_ones_run(
 
 
 async def test_tests_in_a_sandbox_are_not_asked_about(tmp_path):
-    if sandbox_kind() == "none":
+    if find_sandbox().kind == "none":
         pytest.skip("no sandbox works here")
     asked = Asked(tmp_path, "ask")
     found = TestCommand(("sh", "-c", "echo 2 > a; cat a"), "npm test", "npm")

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from agspec_tui.events import CommandFinished, TaskFinished
-from agspec_tui.session.sandbox import sandbox_kind
+from agspec_tui.session.sandbox import find_sandbox
 from agspec_tui.session.session import Session
 from tests.session.scripted import FIXED, config, make_repo, of, plan, run_task, script, whole
 
@@ -169,7 +169,7 @@ async def work(repo, folder):
 async def test_a_hostile_repository_gets_nothing_out_and_the_session_goes_on(
     repo, outside, listeners, tmp_path
 ):
-    if sandbox_kind() == "none":
+    if find_sandbox().kind == "none":
         pytest.skip("no sandbox works here")
     before, own = tree(outside), tree(repo / ".git")
     links = {path.name: str(path.readlink()) for path in repo.iterdir() if path.is_symlink()}

@@ -4,19 +4,19 @@ import pytest
 from agspec_tui.errors import UsageError
 from agspec_tui.events import PlanStep
 from agspec_tui.session.handover import Step
-from agspec_tui.session.outline import Candidate
+from agspec_tui.session.outline import RankedFile
 from agspec_tui.session.plan import edited_plan, fallback_plan, nearest_path, read_plan
 from agspec_tui.session.roles import Limits
 
 UNSEEN = ["ignored.py", "huge.py"]
 KNOWN = ["src/app.py", "src/money.py", "src/util/money.py", "README.md"]
 SEEN = [*KNOWN, "package.json", "tests/test_app.py"]
-CANDIDATES = [Candidate("src/app.py", ("run",), 5), Candidate("src/money.py", (), 2)]
+CANDIDATES = [RankedFile("src/app.py", ("run",), 5), RankedFile("src/money.py", (), 2)]
 
 
 def plan(*steps, **options):
     reply = msgspec.json.encode({"steps": list(steps)}).decode()
-    candidates = [Candidate(path, (), 0) for path in KNOWN]
+    candidates = [RankedFile(path, (), 0) for path in KNOWN]
     return read(reply, candidates, **options)
 
 
@@ -120,9 +120,9 @@ def test_an_unusable_reply_falls_back_to_the_likeliest_file(reply):
 
 
 def test_the_fallback_takes_two_files_that_are_as_likely():
-    tie = [Candidate("a.py", (), 5), Candidate("b.py", (), 5), Candidate("c.py", (), 1)]
+    tie = [RankedFile("a.py", (), 5), RankedFile("b.py", (), 5), RankedFile("c.py", (), 1)]
     assert fallback_plan(tie, "why").files == ("a.py", "b.py")
-    unknown = [Candidate("a.py", (), 0), Candidate("b.py", (), 0)]
+    unknown = [RankedFile("a.py", (), 0), RankedFile("b.py", (), 0)]
     assert fallback_plan(unknown, "why").files == ("a.py",)
 
 

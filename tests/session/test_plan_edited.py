@@ -7,7 +7,6 @@ from agspec_tui.events import ApprovalRequested, PlanProposed, Warned
 from tests.session.scripted import (
     FIXED,
     SCRIPTS,
-    make_repo,
     of,
     open_session,
     plan,
@@ -16,11 +15,6 @@ from tests.session.scripted import (
     snapshot,
     whole,
 )
-
-
-@pytest.fixture
-def repo(tmp_path):
-    return make_repo(tmp_path / "repo")
 
 
 async def solve(repo, path, *, on_event=None, **settings):

@@ -2,19 +2,29 @@ import pytest
 
 from agspec_tui.forms.choose import form
 from agspec_tui.session.coding import asks_for_tests
+from agspec_tui.session.context import joined
 from agspec_tui.session.handover import RunResult
-from agspec_tui.session.outline import Candidate
+from agspec_tui.session.outline import RankedFile
 from agspec_tui.session.prompts import (
     CoderContext,
     ShownFile,
     Tried,
     change_stub,
-    coder_message,
+    coder_blocks,
     excerpt,
     executor_message,
-    planner_message,
+    planner_blocks,
 )
 from agspec_tui.session.roles import Limits
+
+
+def coder_text(context, form, limits):
+    return joined(coder_blocks(context, form, limits))
+
+
+def planner_text(*about):
+    return joined(planner_blocks(*about))
+
 
 RUN = RunResult("t", 1, False, "E  boom\n1 failed", 2, 1, ("test_a",))
 PASSED = RunResult("t", 0, False, "3 passed", 3, 0, ())
@@ -55,11 +65,11 @@ def test_a_stub_holds_changed_lines_only_and_a_few_of_them():
 
 
 def test_the_planner_sees_issue_files_and_failure():
-    files = [Candidate("a.py", ("run", "stop"), 3), Candidate("b.py", (), 0)]
-    text = planner_message("It breaks.", files, RUN, Limits())
+    files = [RankedFile("a.py", ("run", "stop"), 3), RankedFile("b.py", (), 0)]
+    text = planner_text("It breaks.", files, RUN, Limits())
     assert text.index("It breaks.") < text.index("a.py: run, stop") < text.index("boom")
-    assert "(1 more files)" in planner_message("x", files, RUN, Limits(n_list_lines=1))
-    assert "boom" not in planner_message("x", files, PASSED, Limits())
+    assert "(1 more files)" in planner_text("x", files, RUN, Limits(n_list_lines=1))
+    assert "boom" not in planner_text("x", files, PASSED, Limits())
 
 
 def test_the_coder_sees_stable_parts_first_and_the_request_last():
@@ -73,7 +83,7 @@ def test_the_coder_sees_stable_parts_first_and_the_request_last():
         tried=[Tried("-x\n+y", "still boom")],
         note="Careful.",
     )
-    text = coder_message(context, form("whole"), Limits())
+    text = coder_text(context, form("whole"), Limits())
     parts = [
         "It breaks.", "a.py\n```", "boom", "For reading only: tests/test_a.py", "Mend run.",
         "+y\nResult: still boom", "Answer format", "Careful.", "Change `a.py`", "new file `b.py`",
@@ -84,7 +94,7 @@ def test_the_coder_sees_stable_parts_first_and_the_request_last():
 
 def test_what_an_attempt_does_not_show_is_not_in_its_prompt():
     context = CoderContext(issue="i", files=[ShownFile("a.py", "x = 1\n")], new=())
-    text = coder_message(context, form("udiff"), Limits())
+    text = coder_text(context, form("udiff"), Limits())
     for title in ("## Task", "## Output", "## For reading", "## Already tried"):
         assert title not in text
 
@@ -93,7 +103,7 @@ def test_a_fence_in_shown_text_does_not_end_its_block():
     context = CoderContext(
         issue="i", files=(), new=(), reading=[ShownFile("x.md", "```\ncode\n```\n")]
     )
-    assert "````\n```\ncode\n```\n````" in coder_message(context, form("whole"), Limits())
+    assert "````\n```\ncode\n```\n````" in coder_text(context, form("whole"), Limits())
 
 
 def test_the_executor_sees_the_exit_code():
@@ -121,6 +131,6 @@ def test_tests_may_change_only_if_the_issue_asks_for_it(issue, asked):
 
 def test_a_reply_with_its_reason_first_is_asked_for_in_the_last_lines():
     context = CoderContext(issue="i", files=[ShownFile("a.py", "x = 1\n")], new=(), reason=True)
-    text = coder_message(context, form("whole"), Limits())
+    text = coder_text(context, form("whole"), Limits())
     assert text.index("Change `a.py`") < text.index("`Cause:`") < text.index("`Fix:`")
     assert "and nothing else" not in text

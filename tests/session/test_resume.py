@@ -32,7 +32,6 @@ from tests.session.scripted import (
     TESTS,
     check_stream,
     config,
-    make_repo,
     of,
     open_session,
     plan,
@@ -46,11 +45,6 @@ from tests.session.scripted import (
 @pytest.fixture(autouse=True)
 def own_data(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-
-
-@pytest.fixture
-def repo(tmp_path):
-    return make_repo(tmp_path / "repo")
 
 
 async def worked(repo, path=SCRIPTS / "fixed.json", **settings):

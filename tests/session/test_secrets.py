@@ -5,7 +5,7 @@ import pytest
 from agspec_tui.errors import ToolError
 from agspec_tui.events import EditProposed, SessionStarted, TaskFinished, Warned
 from agspec_tui.session.repo import is_secret, list_files, read_text_file, refuse_ignored
-from agspec_tui.session.sandbox import sandbox_kind
+from agspec_tui.session.sandbox import find_sandbox
 from agspec_tui.session.session import Session
 from agspec_tui.session.skipping import skip_reason
 from agspec_tui.session.workspace import scan
@@ -175,7 +175,7 @@ async def test_the_session_says_what_confines_commands_and_what_is_unasked(repo,
     replies = [plan("calc.py"), whole("calc.py", FIXED)]
     events, _ = await record_session(repo, tmp_path, replies, TESTS)
     [started] = of(events, SessionStarted)
-    assert (started.sandbox, started.approve) == (sandbox_kind(), "auto-edit")
+    assert (started.sandbox, started.approve) == (find_sandbox().kind, "auto-edit")
     assert any("commands.allow is ignored" in event.message for event in of(events, Warned))
 
 

@@ -31,7 +31,6 @@ from tests.session.scripted import (
     SCRIPTS,
     TESTS,
     config,
-    make_repo,
     of,
     open_session,
     plan,
@@ -40,11 +39,6 @@ from tests.session.scripted import (
     snapshot,
     whole,
 )
-
-
-@pytest.fixture
-def repo(tmp_path):
-    return make_repo(tmp_path / "repo")
 
 
 async def interrupt_at(repo, path, kind, role, **settings):

@@ -5,12 +5,7 @@ import pytest
 from agspec_tui.events import DocumentIndexed
 from agspec_tui.session.corpus_feed import digest
 from tests.session.following import until
-from tests.session.scripted import FIXED, make_repo, of, open_session, plan, run_task, script, whole
-
-
-@pytest.fixture
-def repo(tmp_path):
-    return make_repo(tmp_path / "repo")
+from tests.session.scripted import FIXED, of, open_session, plan, run_task, script, whole
 
 
 def indexed(events):

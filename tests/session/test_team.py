@@ -20,7 +20,6 @@ from tests.session.scripted import (
     SCRIPTS,
     TESTS,
     config,
-    make_repo,
     of,
     plan,
     run_task,
@@ -29,12 +28,6 @@ from tests.session.scripted import (
     solve,
     whole,
 )
-
-
-@pytest.fixture
-def repo(tmp_path):
-    return make_repo(tmp_path / "repo")
-
 
 SOME_TEXT = " ".join(f"{number * number} then {number}" for number in range(300))
 
