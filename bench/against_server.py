@@ -131,7 +131,7 @@ async def compare(options: argparse.Namespace, folder: Path, found: Found) -> No
     client = EngineClient(lambda event: None, folder)
     try:
         loaded = await client.start(load, methods[0].drafting)
-        times = await measured_once(client, load, loaded, config, lambda error: None)
+        times = await measured_once(client, load, loaded, config, lambda error: None, anew=True)
         methods = [
             replace(m, drafting=with_cost(m.drafting, times, config, loaded.device))
             for m in methods

@@ -27,6 +27,10 @@ BASE_FLAGS = ("-DGGML_LLAMAFILE=OFF", "-DLLAVA_BUILD=OFF")
 """Without llamafile's GEMM a small batch on the CPU gives bit for bit the logits of one-by-one
 decoding, which makes drafting exactly lossless: docs/adr/001-exact-cpu-decoding.md."""
 
+HEADERS = ROOT / "scripts" / "llama"
+FORCED = "agspec_amx.h"
+"""Included by every C++ file of llama.cpp: without it GCC breaks the AMX kernels."""
+
 LOG = ROOT / "build" / "logs" / "llama-cpp-python.log"
 NINJA_STEP = re.compile(rb"^\s*\[(\d+)/(\d+)\]", re.MULTILINE)
 VECTOR_FEATURE = re.compile(r"s?sse|avx|amx|fma|f16c|bmi|gfni|popcnt|asimd|sve|sme|i8mm|bf16")
@@ -53,10 +57,11 @@ def cpu_features() -> str:
 
 
 def wheel_key(requirement: str, flags: tuple[str, ...]) -> str:
-    """Folder name for one build: readable parts, then a digest of flags, compiler and CPU."""
+    """Folder name for one build: readable parts, then a digest of all that goes into it."""
     version = requirement.partition("==")[2]
     tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    told = [*flags, os.environ.get("CC", ""), os.environ.get("CXX", ""), cpu_features()]
+    named = [os.environ.get(name, "") for name in ("CC", "CXX", "CFLAGS", "CXXFLAGS")]
+    told = [*flags, *named, cpu_features(), (HEADERS / FORCED).read_text(encoding="utf-8")]
     digest = sha256("\n".join(told).encode()).hexdigest()[:12]
     return f"{version}-{tag}-{sys.platform}-{machine()}-{digest}"
 
@@ -104,6 +109,19 @@ def watch(process: subprocess.Popen[bytes], log: Path) -> int:
             return code
 
 
+def build_environment(flags: tuple[str, ...]) -> dict[str, str]:
+    """Variables of the build; the header is found by its name, since a folder's may hold spaces."""
+    of = os.environ
+    environment = {
+        **of,
+        "CMAKE_ARGS": " ".join(flags),
+        "CXXFLAGS": f"-include {FORCED} {of.get('CXXFLAGS', '')}".rstrip(),
+        "CPATH": os.pathsep.join(filter(None, (str(HEADERS), of.get("CPATH", "")))),
+    }
+    environment.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count() or 1))
+    return environment
+
+
 def compile_wheel(requirement: str, flags: tuple[str, ...], target: Path) -> None:
     """Compile into a temporary folder beside `target`, then move it into place.
 
@@ -116,8 +134,7 @@ def compile_wheel(requirement: str, flags: tuple[str, ...], target: Path) -> Non
     scratch = Path(tempfile.mkdtemp(dir=target.parent, prefix=".compiling-"))
     command = [sys.executable, "-m", "pip", "wheel", "--verbose", "--no-cache-dir", "--no-deps"]
     command += ["--no-binary", requirement.partition("==")[0], "-w", str(scratch), requirement]
-    environment = {**os.environ, "CMAKE_ARGS": " ".join(flags)}
-    environment.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count() or 1))
+    environment = build_environment(flags)
     try:
         with LOG.open("wb") as log:
             process = subprocess.Popen(

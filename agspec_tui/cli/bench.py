@@ -114,7 +114,7 @@ async def _measure(
     try:
         loaded = await client.start(load, chosen[0].drafting)
         show_load_notes(loaded)
-        found = await measured_once(client, load, loaded, config, _complain, batch)
+        found = await measured_once(client, load, loaded, config, _complain, batch, anew=True)
         methods = [
             replace(m, drafting=with_cost(m.drafting, found, config, loaded.device)) for m in chosen
         ]

@@ -20,9 +20,9 @@ from agspec_tui.errors import EngineError
 from agspec_tui.events import Calibrated
 from agspec_tui.policy.cost import Cost
 
-_MOST_PREFILL = 0.2
+_MOST_PREFILL = 0.4
 """Share of the time after which no more of the context is read."""
-_CHUNK = 32
+_CHUNK = 64
 _OFTEN = 8
 """Sizes up to which every round measures: most passes are so small, and λ is their slope."""
 _MOST_ALL = 0.6

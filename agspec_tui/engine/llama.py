@@ -18,7 +18,14 @@ from agspec_tui.commands import LoadModel, Sampling
 from agspec_tui.engine import llama_state
 from agspec_tui.engine.chat_template import render_chatml, split_scaffold
 from agspec_tui.engine.llama_batch import PassArrays
-from agspec_tui.engine.llama_context import load_model, log_warnings, make_context, place
+from agspec_tui.engine.llama_context import (
+    Placement,
+    load_model,
+    log_warnings,
+    make_context,
+    place,
+    weight_layouts,
+)
 from agspec_tui.engine.llama_rollback import Rollback
 from agspec_tui.engine.llama_sampler import make_chooser
 from agspec_tui.engine.llama_tokenizer import LlamaTokenizer
@@ -52,9 +59,32 @@ class LlamaBackend(LlamaTokenizer):
         placement = place(load)
         self._on_cpu = placement.on_cpu
         self.n_threads = placement.n_threads
-        self._model = load_model(load, placement)
+        self.n_batch = load.n_batch
+        self.n_exact = 0
+        is_exact = load.exact and self._on_cpu and not beside
+        layouts = weight_layouts(load, placement)
+        for packed in layouts:
+            self._open(load, placement, beside, packed=packed)
+            if is_exact:
+                self.n_exact = probe_exact(self)
+            if self.n_exact == self.n_batch or not is_exact or packed == layouts[-1]:
+                break
+            self.close()  # packed weights that are not exact are of no use here
+        self.no_rollback = "" if beside else probe_rollback(self)
+        self.n_rollback = 0 if self.no_rollback else self._rollback.n_snapshots or self.n_ctx
+
+    def _open(
+        self,
+        load: LoadModel,
+        placement: Placement,
+        beside: "LlamaBackend | None",
+        *,
+        packed: bool,
+    ) -> None:
+        """Load the weights and make a context on them."""
+        self._model = load_model(load, placement, packed=packed)
         n_layers = int(llama_cpp.llama_model_n_layer(self._model)) + 1
-        self.device = placement.label(n_layers)
+        self.device = placement.label(n_layers, packed=packed)
         super().__init__(llama_cpp.llama_model_get_vocab(self._model))
         if beside:
             n_trained = int(llama_cpp.llama_model_n_ctx_train(self._model))
@@ -66,15 +96,10 @@ class LlamaBackend(LlamaTokenizer):
             raise
         self._rollback = Rollback(self._model, self._context, self._read)
         self.n_ctx = int(llama_cpp.llama_n_ctx(self._context))
-        self.n_batch = load.n_batch
         template = llama_cpp.llama_model_chat_template(self._model, None)
         self._template: bytes = template or b"chatml"
         self._arrays = PassArrays(load.n_batch)
         self.memory = self._rollback.kind
-        probed = load.exact and self._on_cpu and not beside
-        self.n_exact = probe_exact(self) if probed else 0
-        self.no_rollback = "" if beside else probe_rollback(self)
-        self.n_rollback = 0 if self.no_rollback else self._rollback.n_snapshots or self.n_ctx
 
     def scaffold(self, roles: Sequence[str]) -> list[str]:
         """Scaffold of the GGUF's own chat template; see `Backend.scaffold`."""

@@ -11,6 +11,7 @@ import psutil
 
 from agspec_tui.commands import LoadModel
 from agspec_tui.engine.devices import choose
+from agspec_tui.engine.llama_amx import amx_works, has_amx, has_room
 from agspec_tui.engine.llama_devices import add_servers, devices
 from agspec_tui.engine.llama_tokenizer import DAMAGED
 from agspec_tui.engine.verify import CancelFlag
@@ -52,9 +53,14 @@ class Placement:
         """Whether nothing is on a device."""
         return not self.devices
 
-    def label(self, n_layers: int) -> str:
-        """What it runs on, in words, for a model of `n_layers` layers, the output one included."""
-        cpu = f"CPU, {self.n_threads} threads"
+    def label(self, n_layers: int, *, packed: bool) -> str:
+        """What it runs on, in words.
+
+        Args:
+            n_layers: layers of the model, the output one included.
+            packed: whether weights on the CPU lie in extra buffers.
+        """
+        cpu = f"CPU, {self.n_threads} threads{', AMX' if packed and has_amx() else ''}"
         if self.on_cpu:
             return cpu
         names = " + ".join(f"{device.name} ({device.description})" for device in self.devices)
@@ -83,8 +89,27 @@ def place(load: LoadModel) -> Placement:
     )
 
 
-def load_model(load: LoadModel, placement: Placement) -> object:
+def weight_layouts(load: LoadModel, placement: Placement) -> tuple[bool, ...]:
+    """Whether the weights lie in llama.cpp's extra buffers, the best way first.
+
+    Extra buffers hold weights that were packed anew for faster kernels. Those of AMX are as exact
+    as plain ones, and everything is faster. Others change the order of sums with the number of
+    tokens; they come into it together, so that whoever wants exact passes has to look.
+    """
+    if has_amx():
+        if not amx_works() or not has_room(load):
+            return (False,)
+        return (True, False) if placement.on_cpu and load.exact else (True,)
+    return (not placement.on_cpu or not load.exact,)
+
+
+def load_model(load: LoadModel, placement: Placement, *, packed: bool) -> object:
     """Load the weights.
+
+    Args:
+        load: the file and how it is loaded.
+        placement: what it runs on.
+        packed: one of `weight_layouts`.
 
     Raises:
         EngineError: the file cannot be loaded.
@@ -96,9 +121,7 @@ def load_model(load: LoadModel, placement: Placement) -> object:
     # A list is always given: without one llama.cpp would take every device that it knows.
     handles = (ctypes.c_void_p * (len(placement.handles) + 1))(*placement.handles, None)
     params.devices = ctypes.cast(handles, ctypes.c_void_p)
-    # Repacked weights change the order of sums with the number of tokens, and the AMX buffer type
-    # ends the process on machines that report AMX without granting it.
-    params.use_extra_bufts = not placement.on_cpu
+    params.use_extra_bufts = packed
     model = llama_cpp.llama_model_load_from_file(os.fsencode(Path(load.path)), params)
     if not model:
         hint = f"{DAMAGED}; see the engine's log"

@@ -1,7 +1,4 @@
-"""What llama.cpp can compute on: its devices as it names them, and servers of its RPC back end.
-
-llama-cpp-python declares nothing of ggml's device registry, so the few functions are declared here.
-"""
+"""What llama.cpp can compute on: its devices as it names them, and servers of its RPC back end."""
 
 import ctypes
 import os
@@ -11,9 +8,9 @@ from collections.abc import Sequence
 
 import llama_cpp
 import msgspec
-from llama_cpp import _ggml
 
 from agspec_tui.engine.devices import address_of
+from agspec_tui.engine.llama_ggml import ggml_function, pointer, text
 from agspec_tui.engine_events import Device
 from agspec_tui.errors import AgspecError, EngineError
 
@@ -25,46 +22,23 @@ _PLUGIN = "GGML_BACKEND_PATH"
 _START = "start one there: rpc-server --host HOST --port PORT, of the same llama.cpp"
 _PATIENCE_S = 5.0
 
-_pointer, _text = ctypes.c_void_p, ctypes.c_char_p
-_sizes = ctypes.POINTER(ctypes.c_size_t)
-_FUNCTIONS: dict[str, tuple[list[type], type | None]] = {
-    "ggml_backend_dev_count": ([], ctypes.c_size_t),
-    "ggml_backend_dev_get": ([ctypes.c_size_t], _pointer),
-    "ggml_backend_dev_name": ([_pointer], _text),
-    "ggml_backend_dev_description": ([_pointer], _text),
-    "ggml_backend_dev_type": ([_pointer], ctypes.c_int),
-    "ggml_backend_dev_memory": ([_pointer, _sizes, _sizes], None),
-    "ggml_backend_reg_by_name": ([_text], _pointer),
-    "ggml_backend_reg_get_proc_address": ([_pointer, _text], _pointer),
-    "ggml_backend_reg_dev_count": ([_pointer], ctypes.c_size_t),
-    "ggml_backend_reg_dev_get": ([_pointer, ctypes.c_size_t], _pointer),
-    "ggml_backend_register": ([_pointer], None),
-    "ggml_backend_load": ([_text], _pointer),
-}
-
-
-def _ggml_function(name: str) -> "ctypes._NamedFuncPointer":
-    function = getattr(_ggml.libggml, name)
-    function.argtypes, function.restype = _FUNCTIONS[name]
-    return function  # type: ignore[no-any-return]
-
 
 def devices() -> list[tuple[Device, int]]:
     """Every device of this build, the CPU too, each with its handle."""
     llama_cpp.llama_backend_init()
-    get = _ggml_function("ggml_backend_dev_get")
-    handles = [get(index) for index in range(_ggml_function("ggml_backend_dev_count")())]
+    get = ggml_function("ggml_backend_dev_get")
+    handles = [get(index) for index in range(ggml_function("ggml_backend_dev_count")())]
     return [(_device(handle), handle) for handle in handles]
 
 
 def _device(handle: int) -> Device:
     n_free, n_total = ctypes.c_size_t(), ctypes.c_size_t()
-    _ggml_function("ggml_backend_dev_memory")(handle, n_free, n_total)
-    kind = _KINDS.get(_ggml_function("ggml_backend_dev_type")(handle), "unknown")
-    name = _ggml_function("ggml_backend_dev_name")(handle).decode()
+    ggml_function("ggml_backend_dev_memory")(handle, n_free, n_total)
+    kind = _KINDS.get(ggml_function("ggml_backend_dev_type")(handle), "unknown")
+    name = ggml_function("ggml_backend_dev_name")(handle).decode()
     return Device(
         name=name,
-        description=_ggml_function("ggml_backend_dev_description")(handle).decode(),
+        description=ggml_function("ggml_backend_dev_description")(handle).decode(),
         kind="rpc" if name.startswith("RPC") else kind,
         free_bytes=n_free.value,
         total_bytes=n_total.value,
@@ -88,18 +62,18 @@ def add_servers(servers: Sequence[str]) -> None:
             "this build of llama.cpp has no RPC back end",
             "build it with CMAKE_ARGS=-DGGML_RPC=ON, or set GGML_BACKEND_PATH to its libggml-rpc",
         )
-    find = _ggml_function("ggml_backend_reg_get_proc_address")
+    find = ggml_function("ggml_backend_reg_get_proc_address")
     address = find(registry, b"ggml_backend_rpc_add_server")
     if not address:
         raise EngineError("the RPC back end takes no servers", "use the llama.cpp of this package")
-    add = ctypes.CFUNCTYPE(_pointer, _text)(address)
+    add = ctypes.CFUNCTYPE(pointer, text)(address)
     for server in servers:
         _require_answer(server)
         added = add(server.encode())
         if not added:
             raise EngineError(f"what answers at {server} is no llama.cpp RPC server", _START)
         if server not in _known_servers:
-            _ggml_function("ggml_backend_register")(added)
+            ggml_function("ggml_backend_register")(added)
             _known_servers.add(server)
 
 
@@ -117,11 +91,11 @@ def _require_answer(server: str) -> None:
 
 
 def _rpc_registry() -> int | None:
-    by_name = _ggml_function("ggml_backend_reg_by_name")
+    by_name = ggml_function("ggml_backend_reg_by_name")
     registry: int | None = by_name(_RPC)
     plugin = os.environ.get(_PLUGIN)
     if not registry and plugin:
-        _ggml_function("ggml_backend_load")(os.fsencode(plugin))
+        ggml_function("ggml_backend_load")(os.fsencode(plugin))
         registry = by_name(_RPC)
     return registry
 

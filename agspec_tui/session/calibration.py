@@ -31,8 +31,10 @@ DEPTH = 1000
 """Tokens in the cache before a pass."""
 FULL_S = 45.0
 """Seconds after which the command begins no further pass."""
-QUICK_S = 4.5
+QUICK_S = 6.0
 """Seconds after which the automatic measurement begins no further pass."""
+ANEW_S = 25.0
+"""The same for a comparison, which needs the times of its own hour and of a longer context."""
 SEVERAL_S = 15.0
 """The same where several replies are going to be decoded at once, in larger passes."""
 _SCHEMA = 1
@@ -188,6 +190,8 @@ async def measured_once(
     config: Config,
     complain: Callable[[AgspecError], object],
     n_at_once: int = 1,
+    *,
+    anew: bool = False,
 ) -> Calibration | None:
     """The kept measurement; where there is none, measure now, in a few seconds, and keep it.
 
@@ -202,6 +206,7 @@ async def measured_once(
         config: the settings.
         complain: told of what goes wrong.
         n_at_once: replies that are going to be decoded at once.
+        anew: measure in any case, and with more care.
 
     Returns:
         None for a script, and where nothing was kept and nothing can or shall be measured.
@@ -219,8 +224,8 @@ async def measured_once(
         several = n_at_once > 1
         sizes = quick_sizes(loaded.n_exact, several=several)
         n_last = max(size for size in sizes if size <= load.n_batch) if several else 1
-        if config.calibrate and (found is None or not _serves(found, loaded, n_last)):
-            budget_s = SEVERAL_S if several else QUICK_S
+        if config.calibrate and (anew or found is None or not _serves(found, loaded, n_last)):
+            budget_s = ANEW_S if anew else SEVERAL_S if several else QUICK_S
             found = await measure(client, load, loaded, sizes=sizes, budget_s=budget_s)
             write(path, found)
     except (EngineError, UsageError) as error:

@@ -80,7 +80,7 @@ def test_what_it_runs_on_is_named():
     load = LoadModel(path="x", name="x", n_ctx=256, n_threads=3, n_gpu_layers=0)
     placement = place(load)
     assert placement.on_cpu
-    assert placement.label(30) == "CPU, 3 threads"
+    assert placement.label(30, packed=False) == "CPU, 3 threads"
 
 
 def has_rpc():

@@ -11,8 +11,7 @@ from llama_cpp import Llama
 from agspec_tui.engine.llama_draft_model import AgspecDraftModel
 from agspec_tui.errors import DraftError
 
-# As the engine loads models: the AMX buffer type ends the process on machines that report AMX
-# without granting it, and `Llama` has no switch for it.
+# `Llama` has no switch for packed weights, which are exact with AMX alone.
 PLAIN_BUFFERS = """
 import llama_cpp
 made = llama_cpp.llama_model_default_params()

@@ -16,8 +16,9 @@ from agspec_tui.session.egress import EgressMeter
 
 SERVER = """
 import ctypes, sys
-from agspec_tui.engine.llama_devices import _ggml_function, _rpc_registry, devices
-find = _ggml_function("ggml_backend_reg_get_proc_address")
+from agspec_tui.engine.llama_ggml import ggml_function
+from agspec_tui.engine.llama_devices import _rpc_registry, devices
+find = ggml_function("ggml_backend_reg_get_proc_address")
 start = ctypes.CFUNCTYPE(
     None, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p
 )(find(_rpc_registry(), b"ggml_backend_rpc_start_server"))
