@@ -62,6 +62,9 @@ class LoadModel(_Command, frozen=True, kw_only=True):
     exact: bool = True
     """Whether a CPU decodes drafts only in passes that cannot change a reply. Longer drafts, in
     passes of any size, may turn a near tie."""
+    packed_weights: bool = True
+    """Whether weights on a CPU may be packed for faster kernels where these are exact, or may be
+    inexact."""
     flash_attention: Literal["auto", "on", "off"] = "auto"
     """`auto` is off on the CPU, where it is inexact, and where a device does not support it."""
     cache_type_k: CacheType = "f16"

@@ -54,6 +54,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     exact: bool = True
     """Keep drafts on the CPU so short that they cannot change a reply; if not, a drafted reply may
     differ from a plain one where two tokens are nearly as likely, and long copies are faster."""
+    packed_weights: bool = True
+    """Pack weights on the CPU anew for faster kernels where those are as exact, as with AMX. They
+    are then memory of the engine's own, not the mapped file."""
     flash_attention: Literal["auto", "on", "off"] = "auto"
     """Flash attention; `auto` is off on the CPU, where it is not exact."""
     cache_type_k: CacheType = "f16"

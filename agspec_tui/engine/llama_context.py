@@ -96,6 +96,8 @@ def weight_layouts(load: LoadModel, placement: Placement) -> tuple[bool, ...]:
     as plain ones, and everything is faster. Others change the order of sums with the number of
     tokens; they come into it together, so that whoever wants exact passes has to look.
     """
+    if not load.packed_weights:
+        return (False,)
     if has_amx():
         if not amx_works() or not has_room(load):
             return (False,)

@@ -76,6 +76,8 @@ def test_weights_are_packed_where_that_is_exact_or_nobody_minds(tmp_path):
     inexact = LoadModel(path=str(model), name="m", n_ctx=512, n_gpu_layers=0, exact=False)
     on_cpu = place(exact)
     assert on_cpu.on_cpu
+    plain = LoadModel(path=str(model), name="m", n_ctx=512, n_gpu_layers=0, packed_weights=False)
+    assert weight_layouts(plain, on_cpu) == (False,)
     # Packed weights that turn out not to be exact are given up for plain ones.
     assert weight_layouts(exact, on_cpu) == ((True, False) if amx_works() else (False,))
     assert weight_layouts(inexact, on_cpu) == (

@@ -226,7 +226,9 @@ async def test_a_reply_that_is_recorded_is_decoded_alone_whatever_was_meant(
 ):
     client, events = make_client()
     record = tmp_path / "session.jsonl"
-    load = LoadModel(path=str(quantised), name="small", n_ctx=2048, record=str(record))
+    load = LoadModel(
+        path=str(quantised), name="small", n_ctx=2048, record=str(record), packed_weights=False
+    )
     loaded = await client.start(load, drafting("agspec-sam", "fixed", fixed_k=15))
     asked = Message("user", f"Repeat this file word for word:\n{CODE}")
     vocabulary = Vocabulary(quantised)

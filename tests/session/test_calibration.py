@@ -101,7 +101,8 @@ async def test_a_model_is_measured_at_its_first_use_and_never_again(tmp_path, sm
 async def test_a_session_measures_the_passes_that_its_replies_are_going_to_have(
     tmp_path, quantised, candidates, n_last
 ):
-    events = await started(open_real(tmp_path, quantised, candidates=candidates))
+    session = open_real(tmp_path, quantised, candidates=candidates, packed_weights=False)
+    events = await started(session)
     (measured,) = [event for event in events if isinstance(event, Calibrated)]
     assert measured.times[-1][0] == n_last
     assert 7 in dict(measured.times)
