@@ -12,7 +12,7 @@ import msgspec
 
 from agspec_tui.cli.engine_options import candidates_option, engine_options
 from agspec_tui.cli.fix import check_writable
-from agspec_tui.cli.output import printable, table, write_json
+from agspec_tui.cli.output import printable, record_option, table, write_json
 from agspec_tui.config import Config
 from agspec_tui.errors import UsageError
 from agspec_tui.session.evaluation import Results, TaskRow, document, results_of, run_task
@@ -34,6 +34,7 @@ _INTERRUPTED = 130
     help="A setting of config.toml, for this run; may be given again.",
 )
 @click.option("--json", "json_file", metavar="FILE", help="Write the figures to FILE; - is stdout.")
+@record_option
 @engine_options
 @candidates_option
 def evaluate(
@@ -43,6 +44,7 @@ def evaluate(
     restart: bool,
     changes: tuple[str, ...],
     json_file: str | None,
+    record: Path | None,
 ) -> int:
     """Run the team on every task in DIR, and count the issues that are fixed.
 
@@ -64,7 +66,7 @@ def evaluate(
     name, results = plan_load(config).name, results_of(folder, config)
     if restart:
         results.clear()
-    rows, finished = asyncio.run(_Run(config, results).run(tasks))
+    rows, finished = asyncio.run(_Run(config, results, record).run(tasks))
     if json_file is not None:
         write_json(document(name, config, rows), json_file)
     if json_file != "-":
@@ -96,8 +98,9 @@ def with_settings(config: Config, changes: Sequence[str]) -> Config:
 class _Run:
     """One pass over the tasks; an interrupt ends it between two of them or inside one."""
 
-    def __init__(self, config: Config, results: Results) -> None:
+    def __init__(self, config: Config, results: Results, record: Path | None) -> None:
         self._config = config
+        self._record = record
         self._results = results
 
     async def run(self, tasks: Sequence[EvalTask]) -> tuple[list[TaskRow], bool]:
@@ -123,7 +126,7 @@ class _Run:
 
     async def _until(self, stop: asyncio.Event, task: EvalTask) -> TaskRow | None:
         """Run a task; None if the user stops it."""
-        running = asyncio.ensure_future(run_task(task, self._config))
+        running = asyncio.ensure_future(run_task(task, self._config, self._record))
         waiting = asyncio.ensure_future(stop.wait())
         await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()

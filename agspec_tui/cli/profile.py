@@ -83,7 +83,7 @@ def profile(
     say_skipped(report.skipped)
     if not found.profile.n_drafts():
         raise UsageError("nothing was drafted in these sessions", "name more traces")
-    made = _for_any_model(found.profile) if any_model else found.profile
+    made = found.profile.together() if any_model else found.profile
     if not any_model:
         made.model, made.tokenizer = resolved.name, tokenizer
     path = output or profiles_dir() / file_name(resolved.name, tokenizer)
@@ -93,14 +93,6 @@ def profile(
         _write_figures(json_file, path, resolved.name, found, rows)
     if json_file != "-":
         _show(path, found, rows)
-
-
-def _for_any_model(profile: Profile) -> Profile:
-    """The counts of all roles under one name that no role has."""
-    out = Profile()
-    for cells in profile.counts.values():
-        out.merge(Profile(counts={"all": cells}))
-    return out
 
 
 def _figures(profile: Profile, role: str | None) -> dict[str, object]:

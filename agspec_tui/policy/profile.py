@@ -124,6 +124,13 @@ class Profile:
             for key, cell in cells.items():
                 mine[key] = mine[key] + cell if key in mine else cell.copy()
 
+    def together(self) -> "Profile":
+        """The counts of all roles under one name that no role has, for every model."""
+        out = Profile()
+        for cells in self.counts.values():
+            out.merge(Profile(counts={"all": cells}))
+        return out
+
     def fade(self, most_steps: float = MOST_STEPS) -> None:
         """Scale the counts of each role down to `most_steps`; what comes next weighs more then."""
         for role, cells in self.counts.items():

@@ -33,7 +33,7 @@ FULL_S = 45.0
 """Seconds after which the command begins no further pass."""
 QUICK_S = 6.0
 """Seconds after which the automatic measurement begins no further pass."""
-ANEW_S = 25.0
+ANEW_S = 40.0
 """The same for a comparison, which needs the times of its own hour and of a longer context."""
 SEVERAL_S = 15.0
 """The same where several replies are going to be decoded at once, in larger passes."""

@@ -150,11 +150,16 @@ def _apart(config: Config) -> Config:
     )
 
 
-async def run_task(task: EvalTask, config: Config) -> TaskRow:
+async def run_task(task: EvalTask, config: Config, record: Path | None = None) -> TaskRow:
     """Run the team on a scratch copy of a task's repository.
 
     A task that cannot be copied, or that would wait for a person, makes a row of status `failed`,
     as does a session that cannot start or go on.
+
+    Args:
+        task: the task.
+        config: the settings.
+        record: a folder for a recording of what the model reads and writes.
     """
     config = msgspec.structs.replace(_apart(config), test_timeout_s=task.settings.timeout_s)
     with tempfile.TemporaryDirectory(prefix="agspec-eval-") as scratch:
@@ -164,7 +169,9 @@ async def run_task(task: EvalTask, config: Config) -> TaskRow:
             _require_unasked(repo)
         except UsageError as error:
             return _failed(task.id, error.one_line())
-        session = Session(repo, config, test_command=task.settings.test, auto_approve=True)
+        session = Session(
+            repo, config, test_command=task.settings.test, auto_approve=True, record=record
+        )
         try:
             return row_of(task.id, await _report(session, task.issue))
         except AgspecError as error:
