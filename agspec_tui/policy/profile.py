@@ -31,6 +31,8 @@ MOST_STEPS = 50_000
 """Steps of a role that a session leaves in its profile; older ones fade as new ones come."""
 BASE_WEIGHT = 100.0
 """Drafts that the base of a profile counts for, at each position of a cell."""
+TOGETHER = "all"
+"""Stands for all roles in a profile for every model; no role has this name."""
 HINT = "make one with agspec-tui profile"
 """What an error about a profile advises."""
 
@@ -125,10 +127,10 @@ class Profile:
                 mine[key] = mine[key] + cell if key in mine else cell.copy()
 
     def together(self) -> "Profile":
-        """The counts of all roles under one name that no role has, for every model."""
+        """The counts of all roles under one name, for every model."""
         out = Profile()
         for cells in self.counts.values():
-            out.merge(Profile(counts={"all": cells}))
+            out.merge(Profile(counts={TOGETHER: cells}))
         return out
 
     def fade(self, most_steps: float = MOST_STEPS) -> None:

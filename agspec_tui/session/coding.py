@@ -12,6 +12,7 @@ from agspec_tui.forms.choose import form as form_named
 from agspec_tui.forms.cut import refuse_cut
 from agspec_tui.forms.types import FileEdit
 from agspec_tui.session.context import Fitted, fit
+from agspec_tui.session.counting import first_error
 from agspec_tui.session.handover import EditSet, RunResult, Step
 from agspec_tui.session.outline import failing_tests
 from agspec_tui.session.prompts import CoderContext, ShownFile, Tried, change_stub, coder_blocks
@@ -161,9 +162,9 @@ class Coding:
             self._warn(task.turn, f"one step was left out: {refusal.message}", refusal.hint)
         return edits
 
-    def remember(self, edits: EditSet, outcome: str) -> None:
-        """An edit was tested and did not do."""
-        self.tried.append(Tried(change_stub(edits.diff), outcome))
+    def remember(self, edits: EditSet, outcome: str, output: str = "") -> None:
+        """An edit did not do; `output` is that of its tests."""
+        self.tried.append(Tried(change_stub(edits.diff), outcome, first_error(output)))
         self._note = ""
 
     def forget(self, edits: EditSet) -> None:

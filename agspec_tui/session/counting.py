@@ -48,6 +48,10 @@ _NODE_NAMES = (
 )
 _MOCHA_NAME = re.compile(r"^  \d+\) (\S.*)\n((?:^ {5,}\S.*\n)*?^ {5,}\S.*):$", re.MULTILINE)
 
+_ERROR = re.compile(r"(?:E +|[\w/.-]+:\d+: )?(?:[\w.]+\.)?\w*(?:Error|Exception)\b")
+_AROUND = re.compile(r"Traceback|[-=_]{3}|(?:ERROR|FAIL)\b")
+_N_ABOVE, _N_BELOW = 3, 3
+
 
 def parse_counts(kind: str, output: str, exit_code: int) -> _Counts:
     """Tests that passed and that failed; `UNKNOWN` for what the output does not say.
@@ -182,3 +186,29 @@ _NAMERS: dict[str, Callable[[str], list[str]]] = {
     "cargo": _cargo_names,
     "go": _go_names,
 }
+
+
+def first_error(output: str) -> str:
+    """The first error that an output names, with the lines above that say where and those below.
+
+    Known are errors as Python, pytest, node and the JVM name them.
+
+    Returns:
+        At most seven lines; empty if there is none.
+    """
+    lines = output.split("\n")
+    for at, line in enumerate(lines):
+        if not _ERROR.match(line):
+            continue
+        start = at
+        while start > max(0, at - _N_ABOVE) and _is_of_error(lines[start - 1]):
+            start -= 1
+        end = at + 1
+        while end < min(len(lines), at + 1 + _N_BELOW) and _is_of_error(lines[end]):
+            end += 1
+        return "\n".join(lines[start:end])
+    return ""
+
+
+def _is_of_error(line: str) -> bool:
+    return bool(line.strip()) and not _AROUND.match(line)

@@ -45,6 +45,8 @@ class Tried:
     """Its changed lines, or what it did, in a few lines."""
     outcome: str
     """Why it did not do, in one line."""
+    error: str = ""
+    """The first error of its test run, a few lines; empty if the output shows none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +226,7 @@ def _request(context: CoderContext) -> str:
 
 
 def _tried(tried: Sequence[Tried]) -> Block:
-    entries = [f"{one.stub}\nResult: {one.outcome}" for one in tried]
+    entries = [f"{one.stub}\nResult: {one.outcome}\n{one.error}".rstrip() for one in tried]
     text = "\n\n".join(entries)
     title = "Already tried, and wrong; do something else"
     return Block(text, title, "earlier attempts", order=2, is_history=True)

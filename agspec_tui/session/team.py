@@ -285,7 +285,7 @@ class TeamTask:
     ) -> bool:
         """After a FAIL: keep an edit that helped as the new base, else take it back."""
         self._log.append(f"Turn {self.turn}: {_files(edits.files)} changed; {brief(result)}.")
-        self._coding.remember(edits, f"{brief(result)}: {verdict.reason}")
+        self._coding.remember(edits, f"{brief(result)}: {verdict.reason}", result.output)
         if improved(base, result):
             self._warn(f"fewer tests fail than before: {brief(result)}", "the edit is kept")
             self._kept.update(edits.files)

@@ -80,13 +80,14 @@ def test_the_coder_sees_stable_parts_first_and_the_request_last():
         change="Mend run.",
         reading=[ShownFile("tests/test_a.py", "assert run()\n")],
         run=RUN,
-        tried=[Tried("-x\n+y", "still boom")],
+        tried=[Tried("-x\n+y", "still boom", "NameError: run")],
         note="Careful.",
     )
     text = coder_text(context, form("whole"), Limits())
     parts = [
         "It breaks.", "a.py\n```", "boom", "For reading only: tests/test_a.py", "Mend run.",
-        "+y\nResult: still boom", "Answer format", "Careful.", "Change `a.py`", "new file `b.py`",
+        "+y\nResult: still boom\nNameError: run", "Answer format", "Careful.", "Change `a.py`",
+        "new file `b.py`",
     ]  # fmt: skip
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
