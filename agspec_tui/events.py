@@ -217,6 +217,21 @@ Asks = Literal["edit", "command", "plan", "go_on"]
 """What a question is about."""
 
 
+class HunkPlaced(msgspec.Struct, frozen=True):
+    """Where one hunk of an edit goes, and how its place was found."""
+
+    path: str
+    """Path relative to the repository."""
+    hunk: int
+    """Number of the hunk within its file, from 1."""
+    line: int
+    """First line it changes of the file on disk, from 1."""
+    rule: str
+    """Rule of the matching ladder: `exact`, `indentation`, `fuzzy`, …; or `whole`, `create`, …"""
+    likeness: float = 1.0
+    """How alike the place is to what the reply gave, 0 to 1; below 1 only for `fuzzy`."""
+
+
 class ApprovalRequested(EventRoot, frozen=True, kw_only=True):
     """The session waits for the user's yes or no."""
 
@@ -234,6 +249,11 @@ class ApprovalRequested(EventRoot, frozen=True, kw_only=True):
     """The plan, if it is about one; `EditPlan` answers with another."""
     problem: str = ""
     """Why the plan that `EditPlan` gave cannot be worked by; empty at the first asking."""
+    placed: tuple[HunkPlaced, ...] = ()
+    """Place of every hunk of an edit, in the order they were landed."""
+    doubtful: tuple[str, ...] = ()
+    """One line about each place found by likeness only: such an edit is asked about in every mode,
+    and a no lets the coder try again."""
 
 
 class ApprovalAnswered(EventRoot, frozen=True, kw_only=True):

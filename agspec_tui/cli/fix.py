@@ -68,7 +68,9 @@ def fix(
     if json_file is not None:
         check_writable(json_file)
     config = msgspec.structs.replace(config, approve=mode)
-    session = Session(root, config, test_command=test_command, record=record)
+    # Whoever says --yes may have gone away.
+    can_ask = not yes and sys.stdin.isatty() and sys.stderr.isatty()
+    session = Session(root, config, test_command=test_command, record=record, can_ask=can_ask)
     return work_headless(session, text, json_file)
 
 
@@ -202,6 +204,8 @@ class _Run:
             self._progress.say(f"no terminal to ask: {event.summary}? no")
             await self._session.send(AnswerApproval(call_id=event.call_id, approved=False))
             return
+        for doubt in event.doubtful:
+            self._progress.say(f"doubtful {doubt}")
         text = unchanged = plan_text(event.steps)
         may_edit = bool(event.steps and editor())
         while True:

@@ -146,6 +146,7 @@ def resume(
         config,
         test_command=earlier.meta.test_command or None,
         earlier=earlier,
+        can_ask=not yes,
     )
     if yes:
         return work_headless(session, text, json_file)

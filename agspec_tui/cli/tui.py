@@ -39,7 +39,7 @@ def open_tui(
         given(test_command)
     if approve is not None:
         config = msgspec.structs.replace(config, approve=approve)
-    session = Session(root, config, test_command=test_command, record=record)
+    session = Session(root, config, test_command=test_command, record=record, can_ask=True)
     return open_screen(session, config, root, text)
 
 

@@ -235,5 +235,12 @@ def _new_stubs(path: str, text: Text, edits: Sequence[LineEdit]) -> bool:
 
 def _placement(landed: _Landed, span: Span) -> Placement:
     return Placement(
-        landed.change.path, span.hunk, span.rule, span.line, span.start, span.end, len(span.new)
+        landed.change.path,
+        span.hunk,
+        span.rule,
+        span.line,
+        span.start,
+        span.end,
+        len(span.new),
+        span.likeness,
     )

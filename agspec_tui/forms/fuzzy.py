@@ -49,7 +49,7 @@ def fuzzy_place(hunk: Hunk, lines: Sequence[str]) -> Place | None:
     shift = fit([mine for mine, _ in even], [theirs for _, theirs in even])
     if shift is None:
         return None
-    return Place(FUZZY, tuple(range(best, best + n_old)), shift)
+    return Place(FUZZY, tuple(range(best, best + n_old)), shift, scores[best])
 
 
 def _scores(old: Sequence[str], lines: Sequence[str]) -> list[float]:

@@ -11,7 +11,7 @@ from agspec_tui.forms.linediff import Change, changes, changes_of
 from agspec_tui.forms.locate import Finder, Place, choose
 from agspec_tui.forms.phrase import whole_line
 from agspec_tui.forms.splice import LineEdit
-from agspec_tui.forms.types import FileEdit, Hunk
+from agspec_tui.forms.types import FUZZY, FileEdit, Hunk
 
 
 def placements(
@@ -87,10 +87,12 @@ def _by_order(
 ) -> Place | None:
     """The one place between those of the hunks before and after.
 
-    Equal hunks in a row take equal places in a row, if there are as many of both.
+    Equal hunks in a row take equal places in a row, if there are as many of both. A place found by
+    likeness settles nothing for others.
     """
-    before = [place.end for place in picked[:index] if place is not None]
-    after = [place.start for place in picked[index + 1 :] if place is not None]
+    sure = [None if place is None or place.rule == FUZZY else place for place in picked]
+    before = [place.end for place in sure[:index] if place is not None]
+    after = [place.start for place in sure[index + 1 :] if place is not None]
     low, high = max(before, default=0), min(after, default=1 << 60)
     fits = [place for place in found[index] if place.start >= low and place.end <= high]
     twins = [
@@ -159,7 +161,7 @@ def _line_edits(path: str, hunk: Hunk, place: Place | None, n_lines: int) -> lis
         else:
             start = end = _boundary(place.at, run.i1)
         if new or end > start:
-            out.append(LineEdit(start, end, new, hunk.number, place.rule))
+            out.append(LineEdit(start, end, new, hunk.number, place.rule, place.likeness))
     return out
 
 

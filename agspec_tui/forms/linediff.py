@@ -48,6 +48,24 @@ def changes(old: Sequence[Item], new: Sequence[Item]) -> list[Change]:
     ]
 
 
+def line_before(old: Sequence[Item], new: Sequence[Item], line: int) -> int:
+    """Line of `old` where a line of `new` comes from, both from 1; for new text, where it stands.
+
+    Args:
+        old: The lines before.
+        new: The lines after.
+        line: A line of `new`, or the one after its last.
+    """
+    shift = 0
+    for run in changes(old, new):
+        if line <= run.j1:
+            break
+        if line <= run.j2:
+            return run.i1 + 1
+        shift = run.i2 - run.j2
+    return line + shift
+
+
 def changes_of(hunk: Hunk) -> list[Change]:
     """The changes of a hunk, as its marks have them; lines both removed and added are none."""
     if not hunk.marks:

@@ -36,6 +36,8 @@ class Place:
     """File line of each old line; -1 for a blank or trimmed one the file does not have there."""
     shift: Shift
     """What turns the indentation of the reply into that of the file."""
+    likeness: float = 1.0
+    """How alike it is to the old side, 0 to 1; below 1 only where nothing else found it."""
 
     @property
     def start(self) -> int:

@@ -20,6 +20,8 @@ class LineEdit:
     """Number of the hunk it comes from."""
     rule: str
     """Rule that placed the hunk."""
+    likeness: float = 1.0
+    """How alike its place is to what the reply gave, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class Span:
     """Number of the hunk it comes from."""
     rule: str
     """Rule that placed the hunk."""
+    likeness: float = 1.0
+    """How alike its place is to what the reply gave, 0 to 1."""
 
 
 def spans(text: Text, edits: Sequence[LineEdit], final: bool | None = None) -> list[Span]:
@@ -63,7 +67,9 @@ def spans(text: Text, edits: Sequence[LineEdit], final: bool | None = None) -> l
             body = _end_near(text, edit.start, edit.end) + body
         reached = edit.end
         start, end = text.offsets[edit.start], text.offsets[edit.end]
-        out.append(Span(start, end, text.encode(body), edit.start + 1, edit.hunk, edit.rule))
+        new = text.encode(body)
+        line = edit.start + 1
+        out.append(Span(start, end, new, line, edit.hunk, edit.rule, edit.likeness))
     return out if final is None else _with_final(text, out, final)
 
 

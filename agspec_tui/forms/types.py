@@ -1,5 +1,6 @@
 """The records that edit forms hand on."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 FUZZY = "fuzzy"
@@ -76,6 +77,8 @@ class Placement:
     """Byte after the span in the old file."""
     size: int
     """Bytes that stand in place of the span."""
+    likeness: float = 1.0
+    """How alike the place is to what the reply gave, 0 to 1; below 1 only for `fuzzy`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +95,19 @@ class Landing:
     @property
     def doubtful(self) -> tuple[str, ...]:
         """One line about each place that is only like what the reply gave: ask before writing."""
-        return tuple(
-            f"{one.path}, hunk {one.hunk}: placed at line {one.line} by likeness only"
-            for one in self.placements
-            if one.rule == FUZZY
-        )
+        return doubts(self.placements)
+
+
+def doubts(placements: Iterable[Placement]) -> tuple[str, ...]:
+    """One line about each replacement that was placed by likeness only."""
+    return tuple(
+        f"{one.path}, hunk {one.hunk}: placed at line {one.line} by likeness only, "
+        f"{percent(one.likeness)} alike"
+        for one in placements
+        if one.rule == FUZZY
+    )
+
+
+def percent(likeness: float) -> str:
+    """A likeness in words; never more than it is."""
+    return f"{int(100 * likeness)} %"

@@ -24,6 +24,7 @@ class Approvals:
         *,
         mode: ApprovalMode,
         review_plan: bool = False,
+        can_ask: bool = False,
     ) -> None:
         """Set up without an open question.
 
@@ -32,9 +33,12 @@ class Approvals:
             interrupts: the user's stop, which ends a question too.
             mode: what is done unasked.
             review_plan: whether the user is asked about plans.
+            can_ask: whether somebody is there to answer.
         """
         self.mode: ApprovalMode = mode
         """What is done unasked."""
+        self.can_ask = can_ask
+        """Whether somebody is there to answer; where not, no edit is placed by likeness."""
         self._publish = publish
         self._interrupts = interrupts
         self._review_plan = review_plan
@@ -45,15 +49,20 @@ class Approvals:
     async def ask(self, edits: EditSet, turn: int) -> bool:
         """Whether an edit of a turn may be written.
 
+        One with places found by likeness only is asked about in every mode; where nobody can be
+        asked, it may not be written.
+
         Raises:
             Interrupted: the user stopped the task instead.
         """
-        if self.mode == "plan-only":
+        if self.mode == "plan-only" or (edits.doubtful and not self.can_ask):
             return False
-        if self.mode in ("auto-edit", "full-auto"):
+        if self.mode in ("auto-edit", "full-auto") and not edits.doubtful:
             return True
         summary = f"write {', '.join(edits.files)}"
-        return await self._answer("edit", turn, "coder", summary, edits.diff)
+        if edits.doubtful:
+            summary += ", placed by likeness only"
+        return await self._answer("edit", turn, "coder", summary, edits.diff, edits=edits)
 
     async def ask_command(self, command: str, reason: str, turn: int, role: str) -> bool:
         """Whether a command may run that does not run unasked.
@@ -148,6 +157,7 @@ class Approvals:
         command: str = "",
         steps: tuple[PlanStep, ...] = (),
         problem: str = "",
+        edits: EditSet | None = None,
     ) -> bool:
         """Ask one question, and wait for its answer."""
         self._n_calls += 1
@@ -161,6 +171,8 @@ class Approvals:
             command=command,
             steps=steps,
             problem=problem,
+            placed=edits.placed if edits else (),
+            doubtful=edits.doubtful if edits else (),
         )
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._open = (question, answer)

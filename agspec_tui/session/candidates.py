@@ -110,7 +110,7 @@ def _event(
 
 def _refuse_bare(services: Services) -> None:
     """Raise `CopyError` where code that nobody has said yes to would run without a sandbox."""
-    if services.mode == "ask" and services.gate.sandbox.kind == "none":
+    if services.approvals.mode == "ask" and services.gate.sandbox.kind == "none":
         raise CopyError(
             "without a sandbox no patch runs before your yes: candidates are not tested apart",
             "the patch that most replies came to is taken",

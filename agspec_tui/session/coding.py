@@ -83,6 +83,8 @@ class Coding:
     """What was warned of in a turn: candidates would say the same many times."""
     _note: str = ""
     """What the next prompt says about the last reply."""
+    _tells_at_once: bool = False
+    """Whether it does so even if it shows nothing else of what was tried."""
 
     async def attempt(
         self,
@@ -165,15 +167,21 @@ class Coding:
     def remember(self, edits: EditSet, outcome: str, output: str = "") -> None:
         """An edit did not do; `output` is that of its tests."""
         self.tried.append(Tried(change_stub(edits.diff), outcome, first_error(output)))
-        self._note = ""
+        self._note, self._tells_at_once = "", False
 
     def forget(self, edits: EditSet) -> None:
         """An edit was not tested: it may come again."""
         self._seen.pop(fingerprint(edits), None)
 
-    def remember_refusal(self, error: EditError) -> None:
-        """A reply could not be landed: the next prompt says so at its end."""
+    def remember_refusal(self, error: EditError, *, at_once: bool = False) -> None:
+        """A reply could not be landed: the next prompt that shows what was tried ends with it.
+
+        Args:
+            error: why not.
+            at_once: the very next prompt does, whatever else it shows.
+        """
         self._note = f"Your last answer could not be used:\n{error.report()}\n\n"
+        self._tells_at_once = at_once
 
     async def _write_step(
         self, task: _Task, step: Step, workspace: Workspace, candidate: Candidate
@@ -200,7 +208,9 @@ class Coding:
             self._warn(turn, f"an edit was left out: {line}")
         if not kept:
             raise EditError(f"nothing to change is left: {'; '.join(dropped)}")
-        if not workspace.stage(kept):
+        # Candidates are tested before anybody could be asked.
+        fuzzy = candidate is ONLY and self.services.approvals.can_ask
+        if not workspace.stage(kept, fuzzy=fuzzy):
             raise EditError("the reply changes nothing", "change the lines that are wrong")
 
     async def _prepare(
@@ -261,7 +271,7 @@ class Coding:
             reading=reading,
             run=run if "failure" in show and not run.ok else None,
             tried=tuple(self.tried[-3:]) if "tried" in show else (),
-            note=self._note if "tried" in show else "",
+            note=self._note if "tried" in show or self._tells_at_once else "",
             reason="reason" in show,
         )
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from agspec_tui.errors import EditError
+from agspec_tui.events import HunkPlaced
 from agspec_tui.forms.types import FileChange
 
 
@@ -48,6 +50,12 @@ class EditSet:
     """Unified diff of them."""
     n_alike: int = 1
     """Replies that came to it."""
+    placed: tuple[HunkPlaced, ...] = ()
+    """Place of every hunk, by the lines of the files on disk."""
+    doubtful: tuple[str, ...] = ()
+    """One line about each place found by likeness only: it is not written unasked."""
+    refusal: EditError | None = None
+    """What the coder is told if the person says no to such places; None if there are none."""
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -100,7 +100,7 @@ class Planning:
         """The plan as the person wants it; as it is where nobody is asked."""
         asked, problem = steps, ""
         while True:
-            asked = await self.services.review_plan(asked, turn, problem)
+            asked = await self.services.approvals.ask_plan(asked, turn, problem)
             if asked == steps:
                 return plan
             # Also a plain yes to steps that were refused before: they are what is on the screen.

@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from agspec_tui.config import ApprovalMode, Config
-from agspec_tui.events import Event, PlanStep
+from agspec_tui.config import Config
+from agspec_tui.events import Event
+from agspec_tui.session.approval import Approvals
 from agspec_tui.session.gate import CommandGate
-from agspec_tui.session.handover import EditSet
 from agspec_tui.session.interrupt import InterruptSwitch
 from agspec_tui.session.roles import Team
 from agspec_tui.session.testing import TestCommand
@@ -37,16 +37,9 @@ class Services:
     """Puts a file's text into the workspace corpus; takes path and text."""
     refresh: Callable[[], Awaitable[None]]
     """Brings the workspace corpus up to the files on disk, before a turn."""
-    approve: Callable[[EditSet, int], Awaitable[bool]]
-    """Asks the user whether an edit of a turn may be written."""
-    review_plan: Callable[[tuple[PlanStep, ...], int, str], Awaitable[tuple[PlanStep, ...]]]
-    """Asks the user about the plan of a turn, and says what is wrong with it if it was refused;
-    returns the one to work by."""
-    confirm: Callable[[str, str, int], Awaitable[bool]]
-    """Asks the user something else; takes a question, what there is to know, and the turn."""
+    approvals: Approvals
+    """Asks the user, and knows what is done unasked."""
     gate: CommandGate
     """Runs commands."""
-    mode: ApprovalMode
-    """What is done unasked."""
     undo: UndoLog
     """Writes edits so that they can be taken back."""

@@ -70,6 +70,7 @@ class Session:
         *,
         test_command: str | None = None,
         auto_approve: bool = False,
+        can_ask: bool = False,
         record: Path | None = None,
         earlier: Earlier | None = None,
     ) -> None:
@@ -80,6 +81,7 @@ class Session:
             config: the settings.
             test_command: the test command; None to find one.
             auto_approve: do unasked all that the repository's own settings let it do unasked.
+            can_ask: somebody is there to answer questions.
             record: folder for a recording of what the engine reads and writes; None for what the
                 settings say.
             earlier: a stored session to go on with; None for a new one.
@@ -95,9 +97,12 @@ class Session:
         self._test_text = test_command
         self._record = record or (recordings_dir() if config.record else None)
         self._interrupts = InterruptSwitch()
-        mode = "full-auto" if auto_approve else config.approve
         self._approvals = Approvals(
-            self._publish, self._interrupts, mode=mode, review_plan=config.review_plan
+            self._publish,
+            self._interrupts,
+            mode="full-auto" if auto_approve else config.approve,
+            review_plan=config.review_plan,
+            can_ask=can_ask,
         )
         self._gate: CommandGate | None = None
         self._client = EngineClient(self._on_engine_event, logs_dir(), Limits(hang_s=config.hang_s))
@@ -358,11 +363,8 @@ class Session:
             index=self._corpus.index,
             refresh=self._corpus.refresh,
             undo=self._storing.undo,
-            approve=self._approvals.ask,
-            review_plan=self._approvals.ask_plan,
-            confirm=self._approvals.confirm,
+            approvals=self._approvals,
             gate=self._gate,
-            mode=self._approvals.mode,
         )
 
     def _find_tests(self) -> TestCommand | None:

@@ -82,7 +82,7 @@ class TeamTask:
         except PlanRejected:
             return self._ended("cancelled", "The plan was rejected; nothing was written.")
         self._coding.tests_allowed = self._tests_allowed or any(map(is_test, plan.files))
-        if self._services.mode == "plan-only":
+        if self._services.approvals.mode == "plan-only":
             return self._ended("planned", "A plan was made; nothing was changed.")
         n_turns = min(self._services.team.max_turns, self._services.config.max_turns)
         first = self.turn
@@ -106,7 +106,10 @@ class TeamTask:
         self._since_base += 1
         if edits is None or await self._sent_back(edits):
             return None
-        if not await services.approve(edits, self.turn):
+        if not await services.approvals.ask(edits, self.turn):
+            if edits.refusal is not None:
+                self._refuse(0, edits.refusal, edits.form, at_once=True)
+                return None
             return self._ended("cancelled", "The edit was rejected; nothing of it was written.")
         if not await self._write(edits):
             return None
@@ -155,7 +158,7 @@ class TeamTask:
         if n_done != self._services.team.hand_over_after:
             return ""
         question = f"go on for {n_turns - n_done} more turns"
-        if await self._services.confirm(question, "\n".join(self._log), self.turn):
+        if await self._services.approvals.confirm(question, "\n".join(self._log), self.turn):
             return ""
         return f"Handed over after {n_done} turns."
 
@@ -298,12 +301,14 @@ class TeamTask:
 
     # ── words ────────────────────────────────────────────────────────────────────────────────────
 
-    def _refuse(self, number: int, error: EditError, form: str = "") -> None:
+    def _refuse(
+        self, number: int, error: EditError, form: str = "", *, at_once: bool = False
+    ) -> None:
         asked = form or self._services.team.coder.settings.forms.at(number)
         self._services.publish(
             EditRefused(turn=self.turn, role="coder", form=asked, message=error.one_line())
         )
-        self._coding.remember_refusal(error)
+        self._coding.remember_refusal(error, at_once=at_once or isinstance(error, UnreadError))
         self._log.append(f"Turn {self.turn}: no edit; {error.message}.")
 
     def _warn(self, message: str, hint: str = "") -> None:

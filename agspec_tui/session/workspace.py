@@ -2,13 +2,18 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from agspec_tui.errors import EditError, ToolError
+from agspec_tui.events import HunkPlaced
+from agspec_tui.forms import refusals
 from agspec_tui.forms.applier import land
 from agspec_tui.forms.diff import unified
+from agspec_tui.forms.linediff import line_before
 from agspec_tui.forms.paths import clean
-from agspec_tui.forms.types import FileChange, FileEdit
+from agspec_tui.forms.text import decode
+from agspec_tui.forms.types import FileChange, FileEdit, Landing, Placement, doubts
 from agspec_tui.session.content import decoded
 from agspec_tui.session.files import snapshot_read
 from agspec_tui.session.handover import EditSet
@@ -61,6 +66,8 @@ class Workspace:
         self._n_before = self._log.n_turns
         self._staged: dict[str, FileChange] = {}
         self._originals: dict[str, bytes | None] = {}
+        self._placements: list[Placement] = []
+        self._misses: list[EditError] = []
 
     def fork(self) -> "Workspace":
         """The same task's files with nothing staged, to land other edits in."""
@@ -90,8 +97,13 @@ class Workspace:
         """Whether a file can be made at a path; asks git."""
         return may_be_made(self._repo, path)
 
-    def stage(self, edits: Sequence[FileEdit]) -> tuple[str, ...]:
+    def stage(self, edits: Sequence[FileEdit], *, fuzzy: bool = False) -> tuple[str, ...]:
         """Land edits in memory, on top of those staged before.
+
+        Args:
+            edits: a reply's edits.
+            fuzzy: where a hunk stands nowhere, also take the one place that it is clearly most
+                like. The edit set then says so, and is for a person to say yes or no to.
 
         Returns:
             Paths whose bytes differ from before the call.
@@ -99,7 +111,8 @@ class Workspace:
         Raises:
             EditError: an edit cannot be landed exactly; nothing is staged then.
         """
-        landing = land(edits, self._read_for_edit, root=str(self._repo))
+        landing = self._landed(edits, fuzzy=fuzzy)
+        self._placements += [self._on_disk(one) for one in landing.placements]
         changed = []
         for change in landing.changes:
             if change.after == change.before:
@@ -118,7 +131,19 @@ class Workspace:
     def edit_set(self, form: str) -> EditSet:
         """The staged edits against the bytes on disk."""
         changes = tuple(one for one in self._staged.values() if one.after != one.before)
-        return EditSet(form, changes, unified(changes))
+        paths = {change.path for change in changes}
+        placed = [one for one in self._placements if one.path in paths]
+        doubtful = doubts(placed)
+        return EditSet(
+            form,
+            changes,
+            unified(changes),
+            placed=tuple(
+                HunkPlaced(one.path, one.hunk, one.line, one.rule, one.likeness) for one in placed
+            ),
+            doubtful=doubtful,
+            refusal=refusals.together(self._misses) if doubtful else None,
+        )
 
     def write(self, edits: EditSet, turn: int = 0) -> None:
         """Write an edit set and forget the staged edits; blocks on the disk.
@@ -131,6 +156,8 @@ class Workspace:
         self._log.begin(turn)
         self._log.write(edits.changes)
         self._staged.clear()
+        self._placements.clear()
+        self._misses.clear()
 
     def take_back(self) -> tuple[tuple[str, ...], str]:
         """Take the last write back; returns the paths, and one line about conflicts or nothing."""
@@ -148,6 +175,35 @@ class Workspace:
             FileChange(path, before, snapshot_read(self._repo, path))
             for path, before in self._originals.items()
         )
+
+    def _landed(self, edits: Sequence[FileEdit], *, fuzzy: bool) -> Landing:
+        """The edits landed by the strict rules, else by likeness where that may be done.
+
+        Raises:
+            EditError: they fit nowhere. What the strict rules said is said: it names real lines.
+        """
+        try:
+            return land(edits, self._read_for_edit, root=str(self._repo))
+        except EditError as missed:
+            if not fuzzy:
+                raise
+            try:
+                landing = land(edits, self._read_for_edit, root=str(self._repo), fuzzy=True)
+            except EditError:
+                raise missed from None
+            if not landing.doubtful:  # then nobody would be asked
+                raise
+            reason = f"{missed.message}; the user said no to the lines most like them"
+            self._misses.append(EditError(reason, missed.hint, missed.detail))
+            return landing
+
+    def _on_disk(self, placement: Placement) -> Placement:
+        """A placement with its line in the file on disk, which edits staged before have moved."""
+        earlier = self._staged.get(placement.path)
+        if earlier is None or earlier.before is None or earlier.after is None:
+            return placement
+        before, now = decode(earlier.before).lines, decode(earlier.after).lines
+        return replace(placement, line=line_before(before, now, placement.line))
 
     def _read_for_edit(self, path: str) -> bytes | None:
         try:

@@ -6,7 +6,7 @@ from typing import Literal
 
 Kind = Literal["file", "meta", "hunk", "added", "removed", "context"]
 
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,10 @@ class DiffLine:
     """What the line is; decided by the hunk's line counts, not by its first characters alone."""
     text: str
     """The line as it stands, sign included."""
+    path: str = ""
+    """File of a line that begins a hunk; empty for other lines."""
+    line: int = 0
+    """Line of the old file that a hunk begins with, from 1; 0 for other lines and new files."""
 
 
 @dataclass(slots=True)
@@ -50,8 +54,10 @@ def parse(diff: str) -> tuple[list[DiffLine], list[FileChange]]:
             new_left -= kind in ("added", "context")
             _count(files, kind)
         elif match := _HUNK.match(text):
-            old_left, new_left = (int(n) if n is not None else 1 for n in match.groups())
-            kind = "hunk"
+            old_left, new_left = (int(n) if n is not None else 1 for n in match.groups()[1:])
+            path = files[-1].path if files else ""
+            lines.append(DiffLine("hunk", text, path, int(match[1])))
+            continue
         elif text.startswith("--- "):
             kind, old_path = "meta", _path(text)
         elif text.startswith("+++ "):

@@ -1,6 +1,6 @@
 """Asks before anything is done: what it is in full, and a yes or a no."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from textual import events
@@ -15,6 +15,8 @@ from agspec_tui.commands import StepEdit
 from agspec_tui.events import ApprovalRequested
 from agspec_tui.tui import entries
 from agspec_tui.tui.diff import parse
+from agspec_tui.tui.lines import Line
+from agspec_tui.tui.placing import beside
 from agspec_tui.tui.text import one_line
 from agspec_tui.tui.widgets.transcript import Transcript
 
@@ -30,6 +32,8 @@ TITLES = {
     "go_on": "Go on?",
 }
 """Title of a question by what it asks."""
+DOUBTFUL_TITLE = "Write this change, placed by likeness only?"
+"""Title of a question about an edit whose place is only like what the reply gave."""
 _SCROLL_KEYS = frozenset(
     {"up", "down", "pageup", "pagedown", "home", "end", "left", "right", "tab", "shift+tab"}
 )
@@ -63,7 +67,8 @@ class ApprovalScreen(ModalScreen[Answer]):
             for file in files
         )
         with Vertical(id="approval") as box:
-            box.border_title = TITLES[self._question.asks]
+            doubtful = bool(self._question.doubtful)
+            box.border_title = DOUBTFUL_TITLE if doubtful else TITLES[self._question.asks]
             yield Static(one_line(self._question.summary), id="approval-summary", markup=False)
             yield Static(names, id="approval-files", markup=False)
             yield Transcript(id="approval-diff", max_lines=50_000)
@@ -82,13 +87,23 @@ class ApprovalScreen(ModalScreen[Answer]):
     def fill(self, view: Transcript) -> None:
         """Put what the question is about into its view."""
         if self._question.asks == "edit":
-            lines, _ = parse(self._question.diff)
-            view.extend(entries.diff_line(item) for item in lines)
+            view.extend(self._change())
         else:
             # In full and line by line: the summary is one line, and may be cut.
             text = self._question.command or self._question.diff
             for line in text.splitlines():
                 view.extend(entries.note(line))
+
+    def _change(self) -> Iterator[Line]:
+        """What is doubtful about an edit, then its diff with how each hunk found its place."""
+        for doubt in self._question.doubtful:
+            yield from entries.warning(doubt, "")
+        lines, _ = parse(self._question.diff)
+        notes = beside(lines, self._question.placed)
+        for at, item in enumerate(lines):
+            yield entries.diff_line(item)
+            if at in notes:
+                yield from entries.note(notes[at])
 
     def on_screen_resume(self) -> None:
         """The question may have been settled while another screen lay over this one."""
@@ -120,7 +135,8 @@ class ApprovalScreen(ModalScreen[Answer]):
 
     def key_line(self) -> str:
         """What keys do, once they count."""
-        return "y / Enter  approve     n / Esc  reject     ↑ ↓ PgUp PgDn  scroll"
+        no = "reject, and try again" if self._question.doubtful else "reject"
+        return f"y / Enter  approve     n / Esc  {no}     ↑ ↓ PgUp PgDn  scroll"
 
     async def on_event(self, event: events.Event) -> None:
         """Drop keys that were meant for the prompt before any binding sees them."""
