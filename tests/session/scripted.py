@@ -63,6 +63,18 @@ class Show(unittest.TestCase):
         self.assertEqual(report([2, 4]), "mean 3.0.")
 """
 FIXED = CALC.replace("- number", "+ number")
+NEAR = """```diff
+--- a/calc.py
++++ b/calc.py
+@@
+     result = 0
+     for number in number_list:
+-        result = result - numbers
++        result = result + number
+     return result
+```"""
+"""The fix as a diff of lines that are only like those of the file."""
+DOUBT = "calc.py, hunk 1: placed at line 8 by likeness only, 96 % alike"
 
 
 def make_repo(root, *, two_files=False):
@@ -122,8 +134,27 @@ def of(events, kind):
     return [event for event in events if isinstance(event, kind)]
 
 
-def open_session(repo, path, *, auto=True, test_command=TESTS, **settings):
-    return Session(repo, config(path, **settings), test_command=test_command, auto_approve=auto)
+def open_session(
+    repo, path, *, auto=True, test_command=TESTS, can_ask=False, record=None, **settings
+):
+    return Session(
+        repo,
+        config(path, **settings),
+        test_command=test_command,
+        auto_approve=auto,
+        can_ask=can_ask,
+        record=record,
+    )
+
+
+def prompts(folder, role):
+    """The last message of each prompt of a role in the one recording of a folder."""
+    [path] = folder.iterdir()
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    texts = {row["number"]: row["text"] for row in rows if row["kind"] == "RecordedMessage"}
+    users = {row["number"] for row in rows if row.get("role") == "user"}
+    asked = [row for row in rows if row["kind"] == "RecordedPrompt" and row["role"] == role]
+    return [texts[max(users.intersection(row["messages"]))] for row in asked]
 
 
 async def solve(repo, path, *, text="total() gives the wrong sum", on_event=None, **settings):
