@@ -60,12 +60,21 @@ def _without_reasoning(lines: list[str]) -> list[str]:
             at = behind
     if closer:
         raise EditError("the reply ends inside its reasoning", "answer with the edit itself")
-    if _has_edit(dropped) and not _has_edit(out):
+    _refuse_hidden(dropped, out)
+    return out
+
+
+def _refuse_hidden(dropped: Sequence[str], kept: Sequence[str]) -> None:
+    """Say so where the reasoning holds an edit and what is left of the reply holds none.
+
+    Raises:
+        EditError: that is the case.
+    """
+    if _has_edit(dropped) and not _has_edit(kept):
         raise EditError(
             "the edit stands in the reasoning, and is not carried out from there",
             "give it again, outside of the reasoning",
         )
-    return out
 
 
 def _has_edit(lines: Sequence[str]) -> bool:
@@ -77,6 +86,9 @@ def _after_orphan(lines: list[str]) -> list[str]:
 
     A file may hold such a line itself. So the mark must stand outside content, and a whole answer,
     with as many fences that open as close, must follow it.
+
+    Raises:
+        EditError: the edit stands before the mark alone.
     """
     at = 0
     while at < len(lines) and not _OPENED.match(lines[at]):
@@ -89,7 +101,10 @@ def _after_orphan(lines: list[str]) -> list[str]:
             if closing and not (head.strip() and rest.strip()):
                 after = [rest, *lines[at + 1 :]] if rest.strip() else lines[at + 1 :]
                 even = sum(fence_at(kept) is not None for kept in after) % 2 == 0
-                return after if even else lines
+                if not even:
+                    return lines
+                _refuse_hidden([*lines[:at], head], after)
+                return after
         at += 1
     return lines
 

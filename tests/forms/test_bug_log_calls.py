@@ -76,6 +76,8 @@ CASES = [
     Case("T06 triple", CALL.replace(f'"{CONTENT}"', f'"""{TEXT}"""'), "cannot be read"),
     Case("T06 cut", CALL[:-12], "ends inside its JSON"),
     Case("T07", f"<think>\n<tool_call>\n{CALL}\n</tool_call>\n</think>\nDone.", "the reasoning"),
+    Case("T07 orphan", f"I write it.\n{QWEN}\n</think>\nDone.", "the reasoning"),
+    Case("T07 orphan file", f"a.py\n```\n{TEXT}```\n</think>\nDone.", "the reasoning"),
     Case("T07 open", f"<think>\n<tool_call>\n{CALL}\n</tool_call>\n", "inside its reasoning"),
     Case(
         "T08",
