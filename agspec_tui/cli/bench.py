@@ -20,6 +20,7 @@ from agspec_tui.events import ModelLoaded
 from agspec_tui.policy.cost import Cost
 from agspec_tui.replay.best_lengths import best_time
 from agspec_tui.replay.live import read_recording
+from agspec_tui.replay.pass_times import as_recorded
 from agspec_tui.replay.realised import realised
 from agspec_tui.replay.walk import MAX_DRAFT
 from agspec_tui.session.bench import Method, Run, parse_methods, require_enough, run_bench
@@ -131,7 +132,8 @@ async def _measure(
         await client.close()
     best = {}
     if batch == 1:
-        best = _best_times(record, Cost("measured", methods[0].drafting.cost), loaded, load.n_batch)
+        cost = as_recorded(read_recording(record), Cost("measured", methods[0].drafting.cost))
+        best = _best_times(record, cost, loaded, load.n_batch)
     # The scripted target does not round: what differs there is a fault.
     partings = partings_of(load, runs, batch) if is_measurable(load) else ()
     return make_report(loaded, runs, best, partings, batch)
