@@ -23,6 +23,10 @@ Survival = npt.NDArray[np.float64]
 FAILED, CENSORED = 0, 1
 PRIOR_WEIGHT = 20.0
 """Drafts that an estimate of a wider cell counts for in a narrower one."""
+SCALED_WEIGHT = 60.0
+"""The same for the estimate of other drafts, e.g. those of all roles, scaled to the own ones."""
+RATIO_WEIGHT = 30.0
+"""Failures that a scale of 1 counts for."""
 
 
 def no_counts(*shape: int) -> Counts:
@@ -71,6 +75,11 @@ class Shrunk:
 
     From wide to narrow: everything together, a match length, that length in one class of corpora,
     the cell. A prior is needed behind the first positions, since few drafts of a cell get there.
+
+    Counts of one role lean on the estimate of all roles instead, scaled for each match length and
+    stretch of positions by how many drafts failed there over how many would have by that estimate.
+    A team that rewrites whole files leaves a copy of twelve tokens far less often than agents that
+    write commands, and a few replies say so long before every cell has drafts of its own.
     """
 
     def __init__(
@@ -78,7 +87,7 @@ class Shrunk:
         keys: Sequence[int],
         counts: Counts,
         prior: "Shrunk | None" = None,
-        weight: float = PRIOR_WEIGHT,
+        weight: float = SCALED_WEIGHT,
     ) -> None:
         """Estimate from `counts`, shape (len(keys), 2, K_MAX + 1).
 
@@ -91,7 +100,9 @@ class Shrunk:
         self._prior = prior
         self._row = {key: row for row, key in enumerate(keys)}
         if prior is not None:
-            self._of_key = hazard(counts, prior.hazards(keys), weight)
+            expected = prior.hazards(keys)
+            self._ratio = _ratios(keys, counts, expected)
+            self._of_key = hazard(counts, self._scaled(keys, expected), weight)
             return
         parents = np.array([parent_of(key) for key in keys], dtype=np.int64)
         of_length, of_parent = no_counts(N_LENGTHS), no_counts(N_PARENTS)
@@ -111,7 +122,44 @@ class Shrunk:
             if row is not None:
                 out[index] = self._of_key[row]
             elif self._prior is not None:
-                out[index] = self._prior.hazards([key])[0]
+                out[index] = self._scaled([key], self._prior.hazards([key]))[0]
             else:
                 out[index] = self._of_parent[parent_of(key)]
         return out
+
+    def _scaled(self, keys: Sequence[int], hazards: Counts) -> Counts:
+        """Hazards by the prior, scaled to what was seen, shape (len(keys), K_MAX + 1)."""
+        out: Counts = np.minimum(hazards * self._ratio[_lengths_of(keys)], 1.0)
+        return out
+
+
+def _lengths_of(keys: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Bucket of the match length of each cell."""
+    return np.array([parent_of(key) // N_SOURCES for key in keys], dtype=np.int64)
+
+
+def _ratios(keys: Sequence[int], counts: Counts, expected: Counts) -> Counts:
+    """Failures over those that were expected, by match length and position.
+
+    Args:
+        keys: the cells.
+        counts: what was seen of each.
+        expected: hazards of each by the prior.
+
+    Returns:
+        Shape (N_LENGTHS, K_MAX + 1); equal within 1, 2…3, 4…7, 8…15, … positions. Where few failures
+        were expected it is drawn to the ratio of the match length, and that one to 1.
+    """
+    due, failed = np.zeros((N_LENGTHS, K_MAX + 1)), np.zeros((N_LENGTHS, K_MAX + 1))
+    lengths = _lengths_of(keys)
+    np.add.at(due, lengths, at_risk(counts) * expected)
+    np.add.at(failed, lengths, counts[..., FAILED, :])
+    of_length = (failed.sum(axis=1) + RATIO_WEIGHT) / (due.sum(axis=1) + RATIO_WEIGHT)
+    out: Counts = np.ones((N_LENGTHS, K_MAX + 1))
+    start = 1
+    while start <= K_MAX:
+        stretch = slice(start, min(2 * start, K_MAX + 1))
+        n_failed = failed[:, stretch].sum(axis=1) + RATIO_WEIGHT * of_length
+        out[:, stretch] = (n_failed / (due[:, stretch].sum(axis=1) + RATIO_WEIGHT))[:, None]
+        start *= 2
+    return out
