@@ -89,7 +89,7 @@ def decode(data: bytes | str, name: str) -> Profile:
 
 
 def default_profile() -> Profile:
-    """The shipped profile: counts of public recorded sessions, all roles together.
+    """The shipped profile: public recorded sessions, all roles together, and our team's by role.
 
     Raises:
         AgspecError: the installation lacks it.

@@ -147,8 +147,8 @@ def _ratios(keys: Sequence[int], counts: Counts, expected: Counts) -> Counts:
         expected: hazards of each by the prior.
 
     Returns:
-        Shape (N_LENGTHS, K_MAX + 1); equal within 1, 2…3, 4…7, 8…15, … positions. Where few failures
-        were expected it is drawn to the ratio of the match length, and that one to 1.
+        Shape (N_LENGTHS, K_MAX + 1); equal within 1, 2…3, 4…7, 8…15, … positions. Where few
+        failures were expected it is drawn to the ratio of the match length, and that one to 1.
     """
     due, failed = np.zeros((N_LENGTHS, K_MAX + 1)), np.zeros((N_LENGTHS, K_MAX + 1))
     lengths = _lengths_of(keys)

@@ -11,7 +11,9 @@ import pytest
 from agspec_tui.cli.eval import with_settings
 from agspec_tui.cli.main import run
 from agspec_tui.config import Config, evals_dir, prefixes_dir, profiles_dir, sessions_dir
+from agspec_tui.engine.recording import RecordedEnd
 from agspec_tui.errors import UsageError
+from agspec_tui.replay.live import read_recording
 from agspec_tui.resources import find
 from agspec_tui.session import evaluation
 from agspec_tui.session.evaluation import Results, TaskRow
@@ -50,6 +52,17 @@ def tasks(tmp_path):
 
 def arguments(tasks, *more, path=SCRIPTS / "hopeless.json"):
     return ["eval", str(tasks), "--model", f"scripted:{path}", *map(str, more)]
+
+
+def test_a_recording_is_made_of_every_task_on_request_only(tasks, tmp_path):
+    folder = tmp_path / "recordings"
+    assert run(arguments(tasks, "--record", folder)) == 0
+    found = [list(read_recording(path)) for path in folder.iterdir()]
+    assert len(found) == 2
+    for lines in found:
+        assert sum(isinstance(line, RecordedEnd) for line in lines) >= 3
+    assert run(arguments(tasks, "--restart")) == 0
+    assert len(list(folder.iterdir())) == 2
 
 
 def test_every_task_runs_and_the_document_says_what_came_out(tasks, tmp_path, capsys):
