@@ -1,12 +1,13 @@
-"""Put counts of our own team into the shipped profile, by role.
+"""Put counts of our own team's coder into the shipped profile.
 
     python scripts/make_profile.py RECORDINGS… [--model NAME] [--output FILE]
 
 The shipped profile holds what public traces say of all roles together, made by
-`agspec-tui profile TRACES --any-model --output profiles/default.json`. What a role of our team
-repeats is known from recordings of our team only, made by
-`agspec-tui eval tests/data/tasks --record DIR`. Counts of its roles that are there are replaced;
-those of the traces stay, and stand in for roles that have none.
+`agspec-tui profile TRACES --any-model --output profiles/default.json`. How far our coder repeats
+the files that it edits is known from recordings of our team only, made by
+`agspec-tui eval tests/data/tasks --record DIR`. Other roles have none in the shipped profile, and
+those of the traces stand in: a planner says plans in these recordings, which repeat names of files,
+and answers questions elsewhere, which repeat little.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from agspec_tui.replay.read import ReadReport, read_sessions
 from agspec_tui.replay.token_cache import TokenCache
 
 DRAFTER = "agspec-sam"
+ROLE = "coder"
 OUTPUT = Path(__file__).parents[1] / "profiles" / "default.json"
 
 
@@ -45,7 +47,7 @@ def main() -> int:
             sessions = read_sessions(options.recordings, vocabulary, cache, report=report)
             found = profile_sessions(sessions, partial(make_drafter, DRAFTER))
         say_skipped(report.skipped)
-        made.counts = {TOGETHER: made.counts[TOGETHER], **found.profile.counts}
+        made.counts = {TOGETHER: made.counts[TOGETHER], ROLE: found.profile.counts.get(ROLE, {})}
         write_profile(options.output, made)
     except AgspecError as error:
         print(f"error: {error.one_line()}", file=sys.stderr)
