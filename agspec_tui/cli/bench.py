@@ -20,7 +20,7 @@ from agspec_tui.events import ModelLoaded
 from agspec_tui.policy.cost import Cost
 from agspec_tui.replay.best_lengths import best_time
 from agspec_tui.replay.live import read_recording
-from agspec_tui.replay.pass_times import as_recorded
+from agspec_tui.replay.pass_times import as_recorded, time_by_request
 from agspec_tui.replay.realised import realised
 from agspec_tui.replay.walk import MAX_DRAFT
 from agspec_tui.session.bench import Method, Run, parse_methods, require_enough, run_bench
@@ -130,21 +130,28 @@ async def _measure(
         )
     finally:
         await client.close()
-    best = {}
+    shares = {}
     if batch == 1:
         cost = as_recorded(read_recording(record), Cost("measured", methods[0].drafting.cost))
-        best = _best_times(record, cost, loaded, load.n_batch)
+        shares = _shares_of_oracle(record, cost, loaded, load.n_batch)
     # The scripted target does not round: what differs there is a fault.
     partings = partings_of(load, runs, batch) if is_measurable(load) else ()
-    return make_report(loaded, runs, best, partings, batch)
+    return make_report(loaded, runs, shares, partings, batch)
 
 
-def _best_times(record: Path, cost: Cost, loaded: ModelLoaded, n_batch: int) -> dict[int, float]:
-    """By request, the time of its best draft lengths, in passes over one token."""
+def _shares_of_oracle(
+    record: Path, cost: Cost, loaded: ModelLoaded, n_batch: int
+) -> dict[int, float]:
+    """By request, the time of its best draft lengths over that of its own."""
     longest = min(MAX_DRAFT, (loaded.n_exact or n_batch) - 1) if loaded.rollback else 0
     times = [cost.at(1 + k) for k in range(longest + 1)]
+    own = time_by_request(read_recording(record), cost)
     found = realised(read_recording(record))
-    return {each.request: best_time(each.reusable, times) for each in found}
+    return {
+        each.request: best_time(each.reusable, times) / own[each.request]
+        for each in found
+        if each.reusable
+    }
 
 
 def _complain(error: AgspecError) -> None:

@@ -57,3 +57,12 @@ def as_recorded(lines: Iterable[RecordedLine], measured: Cost) -> Cost:
             scale = spent[place] / expected[place]
         points += [(n, t * scale) for n, t in measured.points if low <= n < high]
     return Cost(f"{measured.name}, as in the run", points)
+
+
+def time_by_request(lines: Iterable[RecordedLine], cost: Cost) -> dict[int, float]:
+    """By request, what the passes of its reply cost together, in units of T(1)."""
+    return {
+        entry.prompt.request: sum(cost.at(1 + step.event.n_drafted) for step in entry.steps)
+        for entry in entries(iter(lines))
+        if isinstance(entry, Generation)
+    }

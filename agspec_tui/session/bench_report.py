@@ -28,9 +28,9 @@ class BenchRow(msgspec.Struct, frozen=True):
     ids_equal: bool | None
     """Whether every token id equals that of `none`; None if `none` was not run."""
     share_of_oracle: float | None
-    """The speed-up over that of the best draft lengths for what the drafter proposed; None where
-    that is not known: without `none`, of several prompts at once, of drafters whose proposals
-    depend on their earlier ones."""
+    """The speed-up over that of the best draft lengths for what the drafter proposed, each reply
+    weighed by its time; None where that is not known: of several prompts at once, of drafters whose
+    proposals depend on their earlier ones."""
 
 
 class Parting(msgspec.Struct, frozen=True):
@@ -80,7 +80,7 @@ class BenchReport(msgspec.Struct, frozen=True):
 def make_report(
     loaded: ModelLoaded,
     runs: Sequence[Run],
-    best: Mapping[int, float],
+    shares: Mapping[int, float],
     partings: Sequence[Parting] = (),
     batch: int = 1,
 ) -> BenchReport:
@@ -89,7 +89,7 @@ def make_report(
     Args:
         loaded: the model.
         runs: what was decoded.
-        best: by request, the time of its best draft lengths, in passes over one token.
+        shares: by request, the time of its best draft lengths over that of its own.
         partings: where replies part from those of `none`.
         batch: prompts that were decoded at once.
     """
@@ -100,12 +100,12 @@ def make_report(
         threads=loaded.n_threads,
         n_exact=loaded.n_exact,
         batch=batch,
-        rows=tuple(_rows(runs, best, batch)),
+        rows=tuple(_rows(runs, shares, batch)),
         partings=tuple(partings),
     )
 
 
-def _rows(runs: Sequence[Run], best: Mapping[int, float], batch: int) -> Iterator[BenchRow]:
+def _rows(runs: Sequence[Run], shares: Mapping[int, float], batch: int) -> Iterator[BenchRow]:
     kinds = list(dict.fromkeys(run.prompt.kind for run in runs))
     if batch > 1 and len(kinds) > 1:
         kinds = []  # the wall time of mixed prompts belongs to no kind
@@ -114,11 +114,11 @@ def _rows(runs: Sequence[Run], best: Mapping[int, float], batch: int) -> Iterato
         plain = [run for run in of_kind if run.method == "none"]
         for method in dict.fromkeys(run.method for run in runs):
             mine = [run for run in of_kind if run.method == method]
-            yield _row(method, kind, mine, plain, best)
+            yield _row(method, kind, mine, plain, shares)
 
 
 def _row(
-    method: str, kind: str, mine: Sequence[Run], plain: Sequence[Run], best: Mapping[int, float]
+    method: str, kind: str, mine: Sequence[Run], plain: Sequence[Run], shares: Mapping[int, float]
 ) -> BenchRow:
     turns = [turn for run in mine for turn in run.turns]
     n_steps = max(1, sum(turn.n_steps for turn in turns))
@@ -128,8 +128,9 @@ def _row(
     rate = _rate(mine)
     speedup = rate / _rate(plain) if plain else None
     share = None
-    if speedup is not None and all(turn.request in best for turn in turns):
-        share = speedup * sum(best[turn.request] for turn in turns) / max(1, n_tokens)
+    if all(turn.request in shares for turn in turns):
+        seconds = sum(turn.decode_s for turn in turns)
+        share = sum(turn.decode_s * shares[turn.request] for turn in turns) / (seconds or 1.0)
     return BenchRow(
         method=method,
         kind=kind,

@@ -142,13 +142,13 @@ def test_the_share_of_the_oracle_is_the_speed_up_over_the_best_possible_one(prom
     said = (FILE, FILE, FILE)
     _, rows = run(
         tmp_path,
-        *("--model", script(tmp_path, *said * 3), "--prompts", prompts, "--kinds", "talk"),
-        *("--methods", "none,agspec-sam,llama-ngram-mod"),
+        *("--model", script(tmp_path, *said * 4), "--prompts", prompts, "--kinds", "talk"),
+        *("--methods", "none,agspec-sam,agspec-sam:fixed32,llama-ngram-mod"),
     )
     plain, drafted = rows["none", "talk"], rows["agspec-sam", "talk"]
     assert plain["share_of_oracle"] == pytest.approx(plain["speedup"]) == 1.0
-    # Almost every token can be copied, at the shipped cost of a pass.
-    assert 2.0 < drafted["speedup"] / drafted["share_of_oracle"] < 5.0
+    # Almost every token can be copied; drafts of one length are too long at the ends of copies.
+    assert rows["agspec-sam:fixed32", "talk"]["share_of_oracle"] < drafted["share_of_oracle"] < 1.0
     assert rows["llama-ngram-mod", "talk"]["share_of_oracle"] is None
 
 
