@@ -11,6 +11,7 @@ import tarfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,9 @@ class Stages:
         staged.replace(self._out)
 
 
+_STOPS = (signal.SIGINT, signal.SIGTERM)
+
+
 def run_command(
     command: Sequence[str],
     limit_s: float,
@@ -149,27 +153,34 @@ def run_command(
             processes it had started.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as file:
-        try:
-            process = subprocess.Popen(
-                list(command),
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                env=environment,
-                cwd=folder,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise StageFailed(f"{command[0]}: {error.strerror or error}") from error
-        try:
-            code = process.wait(timeout=limit_s)
-        except subprocess.TimeoutExpired:
-            _end(process)
-            raise StageFailed(f"not done after {limit_s:.0f} s", tail_of(log)) from None
-        except BaseException:
-            _end(process)
-            raise
+    # A stop that comes while the process is started has to wait until there is a process to end.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
+    try:
+        with log.open("wb") as file:
+            try:
+                process = subprocess.Popen(
+                    list(command),
+                    stdin=subprocess.DEVNULL,
+                    stdout=file,
+                    stderr=subprocess.STDOUT,
+                    env=environment,
+                    cwd=folder,
+                    start_new_session=True,
+                    preexec_fn=partial(signal.pthread_sigmask, signal.SIG_SETMASK, before),
+                )
+            except OSError as error:
+                raise StageFailed(f"{command[0]}: {error.strerror or error}") from error
+            try:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+                code = process.wait(timeout=limit_s)
+            except subprocess.TimeoutExpired:
+                _end(process)
+                raise StageFailed(f"not done after {limit_s:.0f} s", tail_of(log)) from None
+            except BaseException:
+                _end(process)
+                raise
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if code != 0:
         raise StageFailed(f"{Path(command[0]).name} ended with code {code}", tail_of(log))
     return log.read_text(encoding="utf-8", errors="replace")
