@@ -65,7 +65,8 @@ def plain(seed: int, texts: Sequence[str], **more: int) -> GenerationFinished:
 
 DRAFTERS = st.sampled_from([*NAMES, f"agspec-sam{RESUMED}", "naive", "garbage"])
 POLICIES = st.sampled_from(["fixed", "agspec", "own"])
-TEXTS = st.lists(st.text("abcdef \n", max_size=30), min_size=1, max_size=3)
+# Three of the longest leave just the room in the context that a reply is promised.
+TEXTS = st.lists(st.text("abcdef \n", max_size=28), min_size=1, max_size=3)
 
 
 @given(st.integers(0, 255), DRAFTERS, POLICIES, st.integers(1, 40), TEXTS, st.integers(1, 90))
