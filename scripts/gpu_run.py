@@ -36,7 +36,8 @@ CPU_OPTIONS = {
 CPU_PATIENCE = 5.0
 """How much longer a stage may take without a GPU."""
 SMALL_FLAGS = ("-DGGML_LLAMAFILE=OFF", "-DLLAVA_BUILD=OFF")
-"""The flags of every build of this project; see `llama_wheel.py`."""
+"""The flags of every build of this project; see `llama_wheel.py`. The header that AMX needs is not
+carried along, so that on a processor with AMX the engine finds it broken and does without."""
 
 
 class Check:

@@ -23,8 +23,8 @@ from agspec_tui.engine.llama_context import (
     load_model,
     log_warnings,
     make_context,
+    packs_weights,
     place,
-    weight_layouts,
 )
 from agspec_tui.engine.llama_rollback import Rollback
 from agspec_tui.engine.llama_sampler import make_chooser
@@ -62,14 +62,14 @@ class LlamaBackend(LlamaTokenizer):
         self.n_batch = load.n_batch
         self.n_exact = 0
         is_exact = load.exact and self._on_cpu and not beside
-        layouts = weight_layouts(load, placement)
-        for packed in layouts:
-            self._open(load, placement, beside, packed=packed)
-            if is_exact:
+        packed = packs_weights(load, placement)
+        self._open(load, placement, beside, packed=packed)
+        if is_exact:
+            self.n_exact = probe_exact(self)
+            if packed and self.n_exact < self.n_batch:  # packed weights are to be exact throughout
+                self.close()
+                self._open(load, placement, beside, packed=False)
                 self.n_exact = probe_exact(self)
-            if self.n_exact == self.n_batch or not is_exact or packed == layouts[-1]:
-                break
-            self.close()  # packed weights that are not exact are of no use here
         self.no_rollback = "" if beside else probe_rollback(self)
         self.n_rollback = 0 if self.no_rollback else self._rollback.n_snapshots or self.n_ctx
 

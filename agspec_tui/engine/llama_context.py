@@ -89,20 +89,17 @@ def place(load: LoadModel) -> Placement:
     )
 
 
-def weight_layouts(load: LoadModel, placement: Placement) -> tuple[bool, ...]:
-    """Whether the weights lie in llama.cpp's extra buffers, the best way first.
+def packs_weights(load: LoadModel, placement: Placement) -> bool:
+    """Whether the weights are to lie in llama.cpp's extra buffers, packed anew for faster kernels.
 
-    Extra buffers hold weights that were packed anew for faster kernels. Those of AMX are as exact
-    as plain ones, and everything is faster. Others change the order of sums with the number of
-    tokens; they come into it together, so that whoever wants exact passes has to look.
+    Those of AMX are as exact as plain ones. Others change the order of sums with the number of
+    tokens; they come along with AMX, so that whoever wants exact passes has to look afterwards.
     """
     if not load.packed_weights:
-        return (False,)
+        return False
     if has_amx():
-        if not amx_works() or not has_room(load):
-            return (False,)
-        return (True, False) if placement.on_cpu and load.exact else (True,)
-    return (not placement.on_cpu or not load.exact,)
+        return amx_works() and has_room(load)
+    return not placement.on_cpu or not load.exact
 
 
 def load_model(load: LoadModel, placement: Placement, *, packed: bool) -> object:
@@ -111,7 +108,7 @@ def load_model(load: LoadModel, placement: Placement, *, packed: bool) -> object
     Args:
         load: the file and how it is loaded.
         placement: what it runs on.
-        packed: one of `weight_layouts`.
+        packed: whether they lie in extra buffers.
 
     Raises:
         EngineError: the file cannot be loaded.

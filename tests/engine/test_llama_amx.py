@@ -8,7 +8,7 @@ import pytest
 from agspec_tui.commands import LoadModel
 from agspec_tui.engine.llama import LlamaBackend
 from agspec_tui.engine.llama_amx import amx_works, has_amx, has_room, holds_in_a_child
-from agspec_tui.engine.llama_context import place, weight_layouts
+from agspec_tui.engine.llama_context import packs_weights, place
 from agspec_tui.engine.types import Part
 
 needs_amx = pytest.mark.skipif(not has_amx(), reason="no AMX in this build or processor")
@@ -77,12 +77,9 @@ def test_weights_are_packed_where_that_is_exact_or_nobody_minds(tmp_path):
     on_cpu = place(exact)
     assert on_cpu.on_cpu
     plain = LoadModel(path=str(model), name="m", n_ctx=512, n_gpu_layers=0, packed_weights=False)
-    assert weight_layouts(plain, on_cpu) == (False,)
-    # Packed weights that turn out not to be exact are given up for plain ones.
-    assert weight_layouts(exact, on_cpu) == ((True, False) if amx_works() else (False,))
-    assert weight_layouts(inexact, on_cpu) == (
-        (True,) if amx_works() or not has_amx() else (False,)
-    )
+    assert not packs_weights(plain, on_cpu)
+    assert packs_weights(exact, on_cpu) is amx_works()
+    assert packs_weights(inexact, on_cpu) is (amx_works() or not has_amx())
 
 
 def test_weights_stay_in_the_file_where_memory_is_short(tmp_path):
@@ -92,4 +89,4 @@ def test_weights_stay_in_the_file_where_memory_is_short(tmp_path):
     load = LoadModel(path=str(huge), name="m", n_ctx=512, n_gpu_layers=0)
     assert not has_room(load)
     if has_amx():
-        assert weight_layouts(load, place(load)) == (False,)
+        assert not packs_weights(load, place(load))
