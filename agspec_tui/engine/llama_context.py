@@ -95,10 +95,11 @@ def packs_weights(load: LoadModel, placement: Placement) -> bool:
     Those of AMX are as exact as plain ones. Others change the order of sums with the number of
     tokens; they come along with AMX, so that whoever wants exact passes has to look afterwards.
     """
+    works = amx_works()  # at the first load in any case: threads of a computation survive no fork
     if not load.packed_weights:
         return False
     if has_amx():
-        return amx_works() and has_room(load)
+        return works and has_room(load)
     return not placement.on_cpu or not load.exact
 
 
