@@ -197,6 +197,8 @@ class Generate(_Command, frozen=True, kw_only=True):
     """Turn this reply belongs to."""
     role: str
     """Role that speaks; α is kept per role."""
+    form: str = ""
+    """Form of the edits that the reply is asked for; empty for none."""
     messages: tuple[Message, ...]
     """The whole transcript; what is already in the cache is found and reused."""
     max_tokens: int = 2048

@@ -105,6 +105,8 @@ class StepCommitted(EventRoot, frozen=True, kw_only=True):
     """How often the match occurred before; 0 where the corpus does not count."""
     n_group: int = 0
     """Of those, how often the tokens followed that the draft begins with; 0 if not counted."""
+    form: str = ""
+    """Form of the edits that the reply was asked for; empty for none."""
     source: str
     """Corpus of the draft: `session`, `workspace`, `global`; empty without a draft."""
     document: str

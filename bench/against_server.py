@@ -17,7 +17,8 @@ known is printed after each prompt and written to FILE; an interrupted run repor
 every way has decoded.
 
 The exit code is 0 if our speed-up is at least 1.1 times that of the best type on the whole set, and
-not below that type's on any kind; 1 if not, 2 if something failed, 130 if it was interrupted.
+not below that type's on any kind; 1 if not, 2 if something failed, 130 if it was interrupted. A
+kind is judged by the prompts that every way answered with the same ids, where there are any.
 """
 
 import argparse

@@ -1,6 +1,10 @@
 """The report of `against_server.py`: tokens and seconds by kind, speed-ups, and how ours stand.
 
 A rate is all tokens over all seconds; a speed-up is over the same program's plain decoding.
+
+How much of a reply can be copied depends on the reply. Another build of llama.cpp rounds otherwise
+and says another text to some prompts. So ways are compared kind by kind on the prompts that every
+way answered alike, where a kind has any; on the whole set they are compared on all prompts.
 """
 
 from dataclasses import dataclass, field
@@ -61,11 +65,15 @@ class Found:
     """How many prompts."""
     n_wanted: int = 0
     """How many are to be decoded."""
+    alike: dict[str, dict[str, Decoded]] = field(default_factory=dict)
+    """The same of the prompts to which every way said the same ids."""
 
     def add(self, prompt: BenchPrompt, said: dict[tuple[str, str], Said]) -> None:
         """Add the replies to a prompt, by program and way."""
-        for (program, way), replies in said.items():
-            self.ways.setdefault(program, {}).setdefault(way, Decoded()).add(prompt, replies)
+        is_alike = all(replies.n_same == prompt.n_turns for replies in said.values())
+        for kept in (self.ways, self.alike) if is_alike else (self.ways,):
+            for (program, way), replies in said.items():
+                kept.setdefault(program, {}).setdefault(way, Decoded()).add(prompt, replies)
         self.n_prompts += 1
 
 
@@ -94,6 +102,7 @@ def report_of(found: Found, model: str, *, exact: bool) -> dict[str, Any]:
     others = [row for row in rows if row["program"] == "server" and row["way"] != PLAIN]
     best = max(others, key=lambda row: row["speedup"]["all"] or 0.0)
     ratio = {kind: rounded(over(ours[kind], best["speedup"][kind])) for kind in ours}
+    alike = _ratio_alike(found, best["way"])
     of_kind = {kind: max(row["speedup"][kind] or 0.0 for row in others) for kind in ours}
     return {
         "schema": 1,
@@ -105,9 +114,26 @@ def report_of(found: Found, model: str, *, exact: bool) -> dict[str, Any]:
         "best": best["way"],
         "ours_over_best": ratio,
         "ours_over_best_of_kind": {k: rounded(over(ours[k], of_kind[k])) for k in ours},
+        "ours_over_best_alike": {kind: rounded(alike.get(kind)) for kind in ours},
         "ahead": (ratio["all"] or 0.0) >= AHEAD
-        and all(each >= 1.0 for each in ratio.values() if each is not None),
+        and all(each >= 1.0 for each in (ratio | alike).values() if each is not None),
     }
+
+
+def _ratio_alike(found: Found, best: str) -> dict[str, float]:
+    """Ours over that of the best way by kind, on the prompts that all ways answered alike."""
+    if not found.alike:
+        return {}
+
+    def speedup(program: str, way: str, kind: str) -> float | None:
+        ways = found.alike[program]
+        return over(ways[way].rate(kind), ways[PLAIN].rate(kind))
+
+    ratios = {
+        kind: over(speedup("ours", OURS, kind), speedup("server", best, kind))
+        for kind in found.alike["ours"][PLAIN].n_tokens
+    }
+    return {kind: ratio for kind, ratio in ratios.items() if ratio is not None}
 
 
 def rounded(figure: float | None) -> float | None:
@@ -137,6 +163,7 @@ def table(report: dict[str, Any]) -> str:
         lines.append(f"{row['program'] + ' ' + row['way']:<34}{cells}{row['same_ids']:>12}")
     for key, text in (
         ("ours_over_best", f"ours over {report['best']}"),
+        ("ours_over_best_alike", "the same, prompts answered alike"),
         ("ours_over_best_of_kind", "ours over the best of each kind"),
     ):
         lines.append(f"{text:<34}" + "".join(f"{shown(report[key][kind]):>12}" for kind in kinds))

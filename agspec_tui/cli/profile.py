@@ -88,7 +88,7 @@ def profile(
         made.model, made.tokenizer = resolved.name, tokenizer
     path = output or profiles_dir() / file_name(resolved.name, tokenizer)
     write_profile(path, made)
-    rows = [_figures(found.profile, role) for role in (*sorted(found.profile.counts), None)]
+    rows = [_figures(found.profile, role) for role in (*found.profile.roles(), None)]
     if json_file is not None:
         _write_figures(json_file, path, resolved.name, found, rows)
     if json_file != "-":

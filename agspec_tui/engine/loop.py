@@ -346,7 +346,8 @@ class Decoder:
                 self._begin_saying(one)
             match = one.drafter.match() if one.command.drafting else NO_MATCH
             matches.append(match)
-            asks.append(Ask(one.command.role, evidence_of(match), room_of(one, self._backend)))
+            evidence = evidence_of(match, one.command.form)
+            asks.append(Ask(one.command.role, evidence, room_of(one, self._backend)))
         n_most = max(0, min(present.n_to_draft, n_free))
         budgets = share(self.policy, asks, n_most, present.n_to_read)
         for one, match, budget in zip(saying, matches, budgets, strict=True):
@@ -380,7 +381,8 @@ class Decoder:
         proposal, n_drafted = one.proposal, len(one.proposal.draft.ids)
         censored = proposal.budget.censored or n_drafted < proposal.budget.k
         outcome = Outcome(n_drafted, n_accepted, censored)
-        self.policy.observe(one.command.role, evidence_of(proposal.match), outcome)
+        evidence = evidence_of(proposal.match, one.command.form)
+        self.policy.observe(one.command.role, evidence, outcome)
         if n_drafted:
             one.drafter.observe(n_drafted, n_accepted)
         one.drafter.feed(taken)

@@ -114,6 +114,8 @@ class RecordedPrompt(_Line, frozen=True, kw_only=True):
     """Turn it belongs to."""
     role: str
     """Role that speaks."""
+    form: str = ""
+    """Form of the edits that the reply was asked for; empty for none, and in older recordings."""
     messages: tuple[int, ...]
     """Numbers of its messages, the last of them what opens the reply."""
     max_tokens: int
@@ -320,6 +322,7 @@ class Recorder:
                 sequence=command.sequence,
                 turn=command.turn,
                 role=command.role,
+                form=command.form,
                 messages=numbers,
                 max_tokens=command.max_tokens,
                 stop=command.stop,

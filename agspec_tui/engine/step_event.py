@@ -65,6 +65,7 @@ def step_event(
         match_len=match.length,
         n_seen=match.n_seen,
         n_group=match.n_group,
+        form=command.form,
         source=draft.source,
         document=draft.document,
         offset=draft.offset,

@@ -51,7 +51,7 @@ def _agspec(settings: ConfigureDrafting, cost: Cost | None, profile: Profile | N
     cap, caps = settings.cap, {}
     if profile is not None and cap == _UNTOUCHED.cap and profile.n_drafts() >= N_OF_ITS_OWN:
         cap = profile.cap(None, break_even)
-        caps = {role: profile.cap(role, break_even) for role in profile.counts}
+        caps = {role: profile.cap(role, break_even) for role in profile.roles()}
     return AgSpec(
         cap,
         settings.eta,

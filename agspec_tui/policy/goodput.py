@@ -17,11 +17,12 @@ from agspec_tui.policy.cost import K_MAX, Cost
 from agspec_tui.policy.evidence_key import key_of
 from agspec_tui.policy.lengths import Floats, Lengths
 from agspec_tui.policy.pass_share import pass_share
-from agspec_tui.policy.profile import N_OF_ITS_OWN, Profile
+from agspec_tui.policy.profile import Profile
 from agspec_tui.policy.types import Ask, Budget, Evidence, Outcome
 
 _NARROW = 16
-"""Where a step has more room than this, only the end of the reply or of the context bounds it."""
+"""Where a step has more room than this, only the end of the reply or of the context bounds it; less
+is what exact passes leave, or such an end."""
 _NO_DRAFT = Budget(0, censored=True)
 _WORTHLESS = np.zeros(0)
 
@@ -42,7 +43,7 @@ class Goodput:
         self._profile = profile
         self._min_match = max(1, min_match)
         self._everyone = self._made(None)
-        self._of_role: dict[str, Lengths] = {}
+        self._of_reply: dict[tuple[str, str], Lengths] = {}
         self._room = 0
 
     def budget(self, role: str, evidence: Evidence, room: int) -> Budget:
@@ -52,8 +53,9 @@ class Goodput:
         room = min(room, K_MAX)
         if room > self._room:
             self._widen(room)
-        lengths = self._of_role.get(role) or self._lengths_of(role)
-        return Budget(lengths.best(key_of(evidence))[room], censored=True)
+        reply = (role, evidence.form)
+        lengths = self._of_reply.get(reply) or self._lengths_of(reply)
+        return Budget(lengths.best(key_of(evidence), room), censored=True)
 
     def worths(self, asks: Sequence[Ask], n_active: int) -> list[Floats]:
         """Of each ask what its positions are worth, in units of T(1), never rising."""
@@ -68,7 +70,9 @@ class Goodput:
         share = self._shares.get(n_active)
         if share is None:
             share = self._shares[n_active] = pass_share(self._cost, self._profile, n_active)
-        of = [(self._lengths_of(ask.role), key_of(ask.evidence)) for ask in asks]
+        of = [
+            (self._lengths_of((ask.role, ask.evidence.form)), key_of(ask.evidence)) for ask in asks
+        ]
         known = {
             lengths: lengths.worths(
                 [key for each, key in of if each is lengths], n_active, share, self._least_worth
@@ -82,7 +86,10 @@ class Goodput:
 
     def chances(self, asks: Sequence[Ask]) -> list[Floats]:
         """Of each ask Pr(R ≥ k) for k = 1 … K_MAX."""
-        return [self._lengths_of(ask.role).survival(key_of(ask.evidence))[1:] for ask in asks]
+        return [
+            self._lengths_of((ask.role, ask.evidence.form)).survival(key_of(ask.evidence))[1:]
+            for ask in asks
+        ]
 
     def pass_times(self, n: int) -> Floats:
         """T(k)/T(1) of passes over k = 0 … n tokens or more."""
@@ -99,7 +106,8 @@ class Goodput:
 
     def cap(self, role: str) -> int:
         """The longest draft that any evidence would get; 0 before the first step."""
-        return self._of_role[role].longest() if role in self._of_role else 0
+        known = [lengths.longest() for (who, _), lengths in self._of_reply.items() if who == role]
+        return max(known, default=0)
 
     def reset(self) -> None:
         """Forget how much room there was."""
@@ -108,20 +116,20 @@ class Goodput:
     def _widen(self, room: int) -> None:
         """More room than ever: what comes behind a draft is drafted with it, too."""
         self._room = room if room <= _NARROW else K_MAX
-        for lengths in {self._everyone, *self._of_role.values()}:
+        for lengths in {self._everyone, *self._of_reply.values()}:
             lengths.decide(self._room)
 
-    def _lengths_of(self, role: str) -> Lengths:
-        """Lengths of a role: its own if the profile knows it, else those of all roles."""
-        found = self._of_role.get(role)
+    def _lengths_of(self, reply: tuple[str, str]) -> Lengths:
+        """Lengths of a role and form: their own if the profile knows the role, else everyone's."""
+        found = self._of_reply.get(reply)
         if found is not None:
             return found
         found = self._everyone
-        if self._profile.n_drafts(role) >= N_OF_ITS_OWN:
-            found = self._made(role)
+        if self._profile.is_known(reply[0]):
+            found = self._made(*reply)
             found.decide(self._room)
-        self._of_role[role] = found
+        self._of_reply[reply] = found
         return found
 
-    def _made(self, role: str | None) -> Lengths:
-        return Lengths(self._profile.shrunk(role), self._profile.keys(role), self._times)
+    def _made(self, role: str | None, form: str = "") -> Lengths:
+        return Lengths(self._profile.shrunk(role, form), self._profile.keys(role), self._times)

@@ -12,8 +12,9 @@ comes then is the same for every k. That a draft may end inside a copy, and that
 on, is the difference to maximising E(k) − θ·T(k + 1), which pays for every token what a token costs
 on average, and drafts too far.
 
-The best length within a room is not the best length cut to it: where 4 tokens cost nearly what 16
-do, the answer to a room of 6 may be 1, or nothing.
+Where the reply has room for only r + 1 tokens more, V(j) is 0 from j = r + 1 on, and later drafts
+have less room as well. The best length there is not the best length cut to it: where 4 tokens cost
+nearly what 16 do, the answer to a room of 6 may be 1, or nothing.
 """
 
 from collections.abc import Iterable
@@ -62,13 +63,26 @@ def times_by_length(hazards: Counts, times: Floats, room: int) -> Floats:
     return by_length
 
 
-def first_minima(values: Floats) -> npt.NDArray[np.int64]:
-    """Position of the first minimum of each row among its entries 0 … r, for every r."""
-    lowest = np.minimum.accumulate(values, axis=1)
-    is_new = np.ones(values.shape, dtype=bool)
-    is_new[:, 1:] = values[:, 1:] < lowest[:, :-1]
-    positions: npt.NDArray[np.int64] = np.where(is_new, np.arange(values.shape[1]), 0)
-    return np.maximum.accumulate(positions, axis=1)
+def times_to_the_end(hazards: Counts, times: Floats, room: int) -> Floats:
+    """The same where the reply is over `room` + 1 tokens on, at the latest.
+
+    Args:
+        hazards: of failing at position 1 … K_MAX, shape (K_MAX + 1,); position 0 is not used.
+        times: T(1 + k)/T(1) for k = 0 … K_MAX.
+        room: most tokens that may still be drafted, 0 … K_MAX.
+
+    Returns:
+        Shape (room + 1,), in units of T(1).
+    """
+    holds = 1.0 - np.minimum(hazards[: room + 1], _SURE)
+    holds[0] = 1.0
+    alive = np.cumprod(holds)
+    least = np.zeros(room + 2)
+    by_length = times[:1]
+    for j in range(room, -1, -1):
+        by_length = alive[j] * times[: room - j + 1] + least[j + 1 :]
+        least[j] = by_length.min()
+    return by_length
 
 
 def worth_of(later: Floats) -> Floats:
@@ -106,22 +120,24 @@ class Lengths:
         self._times = times
         self._keys = [key for key in keys if key != NO_MATCH]
         self._room = 0
-        self._of_room: dict[int, dict[int, list[int]]] = {}
-        self._best: dict[int, list[int]] = {}
+        self._of_room: dict[int, dict[int, int]] = {}
+        self._best: dict[int, int] = {}
+        self._at_end: dict[int, dict[int, int]] = {}
         # Asked for at every step; worked out once for every change.
         self._longest: int | None = None
-        self._told: dict[int, list[int]] = {}
+        self._told: dict[int, int] = {}
         self._told_hazards: dict[int, Counts] = {}
         self._worths: dict[int, dict[int, Floats]] = {}
 
     def decide(self, room: int) -> None:
-        """Choose the lengths of steps that have this much room, 1 … K_MAX, or less.
+        """Choose the lengths of steps that have this much room, 1 … K_MAX, until a reply ends.
 
         What `update` was told is forgotten.
         """
         self._room = room
         self._told.clear()
         self._told_hazards.clear()
+        self._at_end.clear()
         self._worths.clear()
         if room not in self._of_room:
             best = self._lengths(self._estimate.hazards(self._keys))
@@ -129,18 +145,31 @@ class Lengths:
         self._best = self._of_room[room]
         self._longest = None
 
-    def best(self, key: int) -> list[int]:
-        """Best lengths of a cell by room, 0 … the room that was decided for."""
-        found = self._told.get(key) or self._best.get(key)
+    def best(self, key: int, room: int) -> int:
+        """Best length of a cell; with less room than was decided for the reply is about to end."""
+        if room < self._room:
+            return self._best_at_end(key, room)
+        found = self._told.get(key)
+        if found is None:
+            found = self._best.get(key)
         if found is None:
             found = self._best[key] = self._lengths(self.prior(key)[None])[0]
             self._longest = None
+        return found
+
+    def _best_at_end(self, key: int, room: int) -> int:
+        of_room = self._at_end.setdefault(key, {})
+        found = of_room.get(room)
+        if found is None:
+            by_length = times_to_the_end(self._hazards(key), self._times, room)
+            found = of_room[room] = int(by_length.argmin())
         return found
 
     def update(self, key: int, hazards: Counts) -> None:
         """Decide a cell by other hazards, shape (K_MAX + 1,), until `decide` is called."""
         self._told[key] = self._lengths(hazards[None])[0]
         self._told_hazards[key] = hazards
+        self._at_end.pop(key, None)
         for of_key in self._worths.values():
             of_key.pop(key, None)
 
@@ -180,7 +209,7 @@ class Lengths:
     def longest(self) -> int:
         """The longest draft that any cell would get."""
         if self._longest is None:
-            self._longest = max((best[-1] for best in self._best.values()), default=0)
+            self._longest = max(self._best.values(), default=0)
         return self._longest
 
     def survival(self, key: int) -> Survival:
@@ -191,8 +220,8 @@ class Lengths:
         told = self._told_hazards.get(key)
         return self.prior(key) if told is None else told
 
-    def _lengths(self, hazards: Counts) -> list[list[int]]:
-        lengths: list[list[int]] = first_minima(
-            times_by_length(hazards, self._times, self._room)
-        ).tolist()
+    def _lengths(self, hazards: Counts) -> list[int]:
+        lengths: list[int] = (
+            times_by_length(hazards, self._times, self._room).argmin(axis=1).tolist()
+        )
         return lengths

@@ -1,8 +1,9 @@
 """What verifications have shown so far, as counts: never a token, never a text.
 
-For each role and cell of evidence a profile counts at which position drafts failed and how many
-were accepted whole. It is made from replayed sessions, grows with live ones, and gives policies
-their prior. Counts made with one vocabulary say little about another, so a file is tied to it.
+For each role, form of its edits, and cell of evidence a profile counts at which position drafts
+failed and how many were accepted whole. It is made from replayed sessions, grows with live ones,
+and gives policies their prior. Counts made with one vocabulary say little about another, so a file
+is tied to it.
 """
 
 from collections.abc import Mapping
@@ -30,9 +31,11 @@ N_OF_ITS_OWN = 200
 MOST_STEPS = 50_000
 """Steps of a role that a session leaves in its profile; older ones fade as new ones come."""
 BASE_WEIGHT = 100.0
-"""Drafts that the base of a profile counts for, at each position of a cell."""
+"""Drafts that the base of a profile counts for: of all roles at each position of a cell, of a role
+together, at least."""
 TOGETHER = "all"
 """Stands for all roles in a profile for every model; no role has this name."""
+_IN_FORM = "/"
 HINT = "make one with agspec-tui profile"
 """What an error about a profile advises."""
 
@@ -48,7 +51,8 @@ class Profile:
     created: str = ""
     """When it was written, ISO 8601; empty if it never was."""
     counts: dict[str, dict[int, Counts]] = field(default_factory=dict)
-    """By role, then by key: counts, shape (2, K_MAX + 1), as in `policy/survival.py`."""
+    """By name, see `name_of`, then by key: counts, shape (2, K_MAX + 1), as in
+    `policy/survival.py`."""
 
     base: "Profile | None" = None
     """What the estimates lean on where there are few counts, e.g. the shipped profile; it is not
@@ -59,7 +63,7 @@ class Profile:
 
         A replay that knows the reusable length R adds the whole draft: D its length, A = R.
         """
-        cells = self.counts.setdefault(role, {})
+        cells = self.counts.setdefault(name_of(role, evidence.form), {})
         key = key_of(evidence)
         cell = cells.get(key)
         if cell is None:
@@ -68,35 +72,47 @@ class Profile:
 
     def n_steps(self, role: str | None = None) -> float:
         """Steps that were counted, of one role or of all; faded ones count in part."""
-        return float(sum(cell.sum() for cell in self._cells(role)))
+        return float(sum(cell.sum() for _, cell in self._cells(role)))
 
     def n_drafts(self, role: str | None = None) -> float:
         """Of those, steps with a draft."""
-        return float(sum(cell.sum() - cell[CENSORED, 0] for cell in self._cells(role)))
+        return float(sum(cell.sum() - cell[CENSORED, 0] for _, cell in self._cells(role)))
 
-    def shrunk(self, role: str | None = None) -> Shrunk:
-        """Estimates for a role, or for all together; a role with few drafts has those of all."""
-        pooled = self._pooled()
+    def shrunk(self, role: str | None = None, form: str = "") -> Shrunk:
+        """Estimates for all together, for a role, or for a role and the form of its edits.
+
+        What is narrower leans on what is wider. A role with few drafts has the estimates of all,
+        and a form that nothing is known of those of its role.
+        """
+        pooled = _pooled(self._cells(None))
         base = self.base.shrunk() if self.base is not None else None
         everywhere = Shrunk(list(pooled), _stacked(pooled), base, BASE_WEIGHT)
-        if role is None or self.n_drafts(role) < N_OF_ITS_OWN:
+        if role is None or not self.is_known(role):
             return everywhere
-        own = self.counts[role]
-        return Shrunk(list(own), _stacked(own), prior=everywhere)
+        own = _pooled(self._cells_known(role))
+        of_role = Shrunk(list(own), _stacked(own), prior=everywhere)
+        in_form = _pooled(self._cells_known(role, form)) if form else {}
+        return Shrunk(list(in_form), _stacked(in_form), prior=of_role) if in_form else of_role
+
+    def is_known(self, role: str) -> bool:
+        """Whether a role has estimates of its own, by its drafts in the profile and its base."""
+        of_base = self.base.n_drafts(role) if self.base is not None else 0.0
+        return self.n_drafts(role) + of_base >= N_OF_ITS_OWN
 
     def survival(self, role: str, evidence: Evidence) -> Survival:
         """Pr(R ≥ k) for k = 1 … K_MAX at a step with this evidence, shape (K_MAX,)."""
-        return survival_of(self.shrunk(role).hazards([key_of(evidence)]))[0, 1:]
+        estimate = self.shrunk(role, evidence.form)
+        return survival_of(estimate.hazards([key_of(evidence)]))[0, 1:]
 
     def keys(self, role: str | None = None) -> list[int]:
         """Cells that were met, of one role or of all, those of the base included, in order."""
-        keys = set(self._pooled() if role is None else self.counts.get(role, {}))
+        keys = {key for key, _ in self._cells(role)}
         return sorted(keys.union(self.base.keys() if self.base is not None else ()))
 
     def weights(self) -> dict[int, float]:
         """Steps in each cell, of all roles and of the base; those without a match among them."""
         weights = self.base.weights() if self.base is not None else {}
-        for key, cell in self._pooled().items():
+        for key, cell in self._cells(None):
             weights[key] = weights.get(key, 0.0) + float(cell.sum())
         return weights
 
@@ -135,22 +151,49 @@ class Profile:
 
     def fade(self, most_steps: float = MOST_STEPS) -> None:
         """Scale the counts of each role down to `most_steps`; what comes next weighs more then."""
-        for role, cells in self.counts.items():
+        for role in self.roles():
             n_steps = self.n_steps(role)
-            if n_steps > most_steps:
+            for name in self._names(role) if n_steps > most_steps else ():
+                cells = self.counts[name]
                 for key in cells:
                     cells[key] = cells[key] * (most_steps / n_steps)
 
-    def _cells(self, role: str | None) -> list[Counts]:
-        roles = self.counts if role is None else {role: self.counts.get(role, {})}
-        return [cell for cells in roles.values() for cell in cells.values()]
+    def roles(self) -> list[str]:
+        """Roles that were counted, in order."""
+        return sorted({role_of(name) for name in self.counts})
 
-    def _pooled(self) -> dict[int, Counts]:
-        out: dict[int, Counts] = {}
-        for cells in self.counts.values():
-            for key, cell in cells.items():
-                out[key] = out[key] + cell if key in out else cell
-        return dict(sorted(out.items()))
+    def _cells(self, role: str | None, form: str = "") -> list[tuple[int, Counts]]:
+        """Keys and counts of all, of a role, or of a role in one form."""
+        return [cell for name in self._names(role, form) for cell in self.counts[name].items()]
+
+    def _names(self, role: str | None, form: str = "") -> list[str]:
+        return [
+            name
+            for name in self.counts
+            if role is None or (name == name_of(role, form) if form else role_of(name) == role)
+        ]
+
+    def _cells_known(self, role: str, form: str = "") -> list[tuple[int, Counts]]:
+        """The same, with those of the base: what is known of a role is not learnt anew.
+
+        Drafts of its own take the place of the base's, one for one, all but a few.
+        """
+        own = self._cells(role, form)
+        n_of_base = self.base.n_drafts(role) if self.base is not None else 0.0
+        if self.base is None or not n_of_base:
+            return own
+        left = min(1.0, max(BASE_WEIGHT, n_of_base - self.n_drafts(role)) / n_of_base)
+        return own + [(key, cell * left) for key, cell in self.base._cells(role, form)]
+
+
+def name_of(role: str, form: str = "") -> str:
+    """Under which name the drafts of a role are counted in replies with this form of edits."""
+    return f"{role}{_IN_FORM}{form}" if form else role
+
+
+def role_of(name: str) -> str:
+    """The role of a name."""
+    return name.partition(_IN_FORM)[0]
 
 
 def require_vocabulary(profile: Profile, tokenizer: str) -> None:
@@ -168,9 +211,16 @@ def _stacked(cells: Mapping[int, Counts]) -> Counts:
     return np.stack(list(cells.values())) if cells else no_counts(0)
 
 
-def _summed(cells: list[Counts]) -> Counts:
+def _pooled(cells: list[tuple[int, Counts]]) -> dict[int, Counts]:
+    out: dict[int, Counts] = {}
+    for key, cell in cells:
+        out[key] = out[key] + cell if key in out else cell
+    return dict(sorted(out.items()))
+
+
+def _summed(cells: list[tuple[int, Counts]]) -> Counts:
     total = no_counts()
-    for cell in cells:
+    for _, cell in cells:
         total += cell
     # Steps without a draft say nothing about R.
     total[CENSORED, 0] = 0.0

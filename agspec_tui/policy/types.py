@@ -26,6 +26,8 @@ class Evidence:
     """How often the match occurred before; 0 where the corpus does not count."""
     n_group: int = 0
     """Of those, how often the tokens followed that a draft would begin with; 0 if not counted."""
+    form: str = ""
+    """Form of the edits that the reply is asked for; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -314,6 +314,7 @@ def prompt_of(
         sequence=prompt.sequence,
         turn=prompt.turn,
         role=prompt.role,
+        form=prompt.form,
         messages=tuple(Message(message.role, message.text) for message in found[:-1]),
         max_tokens=prompt.max_tokens,
         stop=prompt.stop,

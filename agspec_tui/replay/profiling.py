@@ -41,7 +41,8 @@ def profile_of(walk: SessionPositions) -> Profile:
         lengths, sources, seen, groups = (column.tolist() for column in columns)
         n_draft, reusable = call.n_draft.tolist(), call.reusable.tolist()
         for i in steps.positions:
-            evidence = Evidence(lengths[i], walk.sources[sources[i]], seen[i], groups[i])
+            source = walk.sources[sources[i]]
+            evidence = Evidence(lengths[i], source, seen[i], groups[i], call.form)
             profile.add(call.role, evidence, n_draft[i], reusable[i])
     return profile
 

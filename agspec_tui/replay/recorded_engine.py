@@ -84,6 +84,7 @@ def _call(
         output=output,
         agent=prompt.role,
         role=prompt.role or "agent",
+        form=prompt.form,
         agent_id=prompt.sequence or "main",
         ctx="append" if grown else "new",
         turn=prompt.turn,

@@ -69,9 +69,9 @@ def walk_policy(walk: SessionPositions, policy: Policy) -> Iterator[CallSteps]:
         policy: reset here; it learns over the calls of the session.
     """
     policy.reset()
-    known: dict[tuple[int, int, int, int], Evidence] = {}
+    known: dict[str, dict[tuple[int, int, int, int], Evidence]] = {}
     for call in walk.calls:
-        yield _steps_of(call, walk.sources, policy, known)
+        yield _steps_of(call, walk.sources, policy, known.setdefault(call.form, {}))
 
 
 def _steps_of(
@@ -93,7 +93,7 @@ def _steps_of(
         key = keys[i]
         evidence = known.get(key)
         if evidence is None:
-            evidence = known[key] = Evidence(key[0], sources[key[1]], key[2], key[3])
+            evidence = known[key] = Evidence(key[0], sources[key[1]], key[2], key[3], call.form)
         if foresee is not None:
             foresee(reusable[i])
         budget = budget_of(role, evidence, last - i)
@@ -145,7 +145,7 @@ def _asked_steps(drafter: Drafter, call: TokenisedCall, policy: Policy) -> CallS
         room = last - i
         started = time.perf_counter_ns()
         match = drafter.match()
-        evidence = evidence_of(match)
+        evidence = evidence_of(match, call.form)
         if foresee is not None:
             longest = drafter.draft(match, min(room, MAX_DRAFT)).ids if room > 0 else ()
             foresee(n_agreeing(longest, output, i))

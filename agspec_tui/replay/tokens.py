@@ -67,6 +67,8 @@ class TokenisedCall:
     """What the model wrote, shape (n_output,); may be empty."""
     max_tokens: int | None = None
     """Most tokens that the reply could have had; None if it could not be longer than it is."""
+    form: str = ""
+    """Form of the edits that the output was asked for; empty where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,8 @@ class StoredCall(msgspec.Struct, frozen=True, array_like=True):
     """Run of the output."""
     max_tokens: int | None = None
     """Most tokens that the reply could have had."""
+    form: str = ""
+    """Form of the edits that the output was asked for; empty where that is not known."""
 
 
 class StoredSession(msgspec.Struct, frozen=True, array_like=True):
@@ -206,6 +210,7 @@ def _stored(
         ),
         label=f"{who} {number}",
         output=runs.of(call.output),
+        form=call.form,
     )
 
 
@@ -250,6 +255,7 @@ def assemble(stored: StoredSession, runs: Sequence[Ids]) -> TokenisedSession:
                 n_new=sum(len(each.ids) for each in new),
                 output=np.asarray(runs[call.output], dtype=np.int32),
                 max_tokens=call.max_tokens,
+                form=call.form,
             )
         )
     return TokenisedSession(

@@ -50,6 +50,8 @@ class TraceCall(msgspec.Struct, frozen=True):
     """The source's own name of the agent."""
     role: str = "agent"
     """`planner`, `localizer`, `coder`, `executor`, `reviewer` or `agent`."""
+    form: str = ""
+    """Form of the edits that the output was asked for, in our own recordings; else empty."""
     agent_id: str = "main"
     """The instance of the agent, whose context the prompt continues."""
     ctx: Literal["new", "append"] = "append"

@@ -58,6 +58,8 @@ class CallPositions:
     """R: leading tokens of that draft that the recorded output repeats."""
     draft_us: npt.NDArray[np.float32]
     """Microseconds for match and longest draft together."""
+    form: str = ""
+    """Form of the edits that the output was asked for; empty where that is not known."""
 
     def __len__(self) -> int:
         """Tokens of the output."""
@@ -197,6 +199,7 @@ def _walk_call(drafter: Drafter, call: TokenisedCall, sources: list[str]) -> Cal
         n_draft=np.array(n_draft, np.int32),
         reusable=np.array(reusable, np.int32),
         draft_us=np.array(spent, np.float32) / np.float32(1e3),
+        form=call.form,
     )
 
 

@@ -185,6 +185,7 @@ class _Talk:
             sequence=self.sequence,
             turn=len(self.turns) + 1,
             role=self.prompt.role,
+            form=self.prompt.edit_form,
             messages=said_before(self.prompt, self.turns),
             max_tokens=self.prompt.most_tokens,
             batch=batch,

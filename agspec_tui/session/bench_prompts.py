@@ -75,6 +75,11 @@ class BenchPrompt:
         return self.path or self.role
 
     @property
+    def edit_form(self) -> str:
+        """Form of the edits that the replies are asked for; empty for none."""
+        return "" if self.form == _NO_FORM else self.form
+
+    @property
     def n_turns(self) -> int:
         """Replies that are asked for."""
         return 1 + len(self.then)

@@ -52,7 +52,7 @@ class DraftCounts:
     def take(self, step: StepCommitted) -> None:
         """Count a step that drafted."""
         if self._is_kept and step.n_drafted > 0:
-            evidence = Evidence(step.match_len, step.source, step.n_seen, step.n_group)
+            evidence = Evidence(step.match_len, step.source, step.n_seen, step.n_group, step.form)
             self._seen.add(step.role, evidence, step.n_drafted, step.n_accepted)
 
     def keep(self) -> None:

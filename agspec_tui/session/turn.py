@@ -145,6 +145,7 @@ class Speaker:
             )
         )
         command = self._command(role, turn, _transcript(role.system, prompt.text), limit)
+        command = replace(command, form=form)
         finished = await self._generate(_as_candidate(command, role, candidate), request)
         self._publish(_row(role, turn, finished, candidate.number))
         if finished.stop_reason == "cancelled":

@@ -128,6 +128,17 @@ def test_each_program_is_measured_against_itself_and_the_best_type_is_named(
     assert (report["exact"], report["complete"], report["n_prompts"]) == (True, True, 2)
 
 
+def test_a_kind_is_judged_by_the_prompts_that_every_way_answered_alike(compare, server, tmp_path):
+    model = scripted(tmp_path, *[FILE] * 4, *["Another text."] * 2, step_delay_s=0.01)
+    done, report = compare(server(), model, "--types", "ngram-mod")
+    alike = report["ours_over_best_alike"]
+    assert alike["prose"] is None
+    assert alike["all"] == alike["talk"] == report["ours_over_best"]["talk"]
+    assert report["ours_over_best"]["prose"] < 1.0 < report["ours_over_best"]["talk"]
+    assert (report["ahead"], done.returncode) == (False, 1)  # prose has no other prompts
+    assert "prompts answered alike" in done.stdout
+
+
 def test_a_server_says_as_many_tokens_as_we_do_and_short_replies_are_no_fault(
     compare, server, tmp_path
 ):

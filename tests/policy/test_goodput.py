@@ -41,7 +41,15 @@ def test_the_best_length_within_a_room_is_not_the_best_length_cut_to_it():
     roomy, narrow = (Goodput(shipped("metal"), reusable(31)) for _ in range(2))
     assert roomy.budget("coder", MATCH, ROOMY).k == 31
     assert narrow.budget("coder", MATCH, 7).k == 1  # 8 tokens cost 7.4 plain passes, 2 cost 1.8
-    assert roomy.budget("coder", MATCH, 7).k == 0  # it will have more room soon
+
+
+@pytest.mark.parametrize("room", [1, 2, 3, 5, 7, 9, 10])
+def test_a_copy_is_drafted_to_the_end_of_the_reply(room):
+    # As far as the room goes two passes are no better than one.
+    flat = Cost("flat", [(1, 1.0), (2, 1.1), (64, 1.9)])
+    policy = Goodput(flat, reusable(31))
+    assert policy.budget("coder", MATCH, ROOMY).k == 31
+    assert policy.budget("coder", MATCH, room).k == room
 
 
 def test_a_small_room_is_chosen_for_as_such():

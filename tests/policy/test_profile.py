@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -74,11 +75,32 @@ def test_mean_reusable_length():
 
 
 def test_counts_of_a_session_lean_on_the_base():
-    live = Profile(base=filled(30, 5000))
+    live = Profile(base=filled(30, 1500))
     assert live.survival("coder", SHORT)[19] > 0.9
     live.merge(filled(3, 2000))
     assert live.survival("coder", SHORT)[19] < 0.1
     assert set(live.keys()) == set(live.base.keys())
+
+
+def test_what_the_base_knows_of_a_role_is_not_forgotten_by_the_first_drafts():
+    base = filled(30, 1500)
+    base.merge(filled(2, 20_000, "planner"))
+    live = Profile(base=base)
+    live.add("coder", SHORT, 64, 30)
+    assert live.survival("coder", SHORT)[19] > 0.9
+
+
+def test_a_form_of_edits_has_its_own_estimate_and_leans_on_its_role():
+    profile = filled(30, n=2000)
+    diff, whole = (replace(SHORT, form=form) for form in ("udiff", "whole"))
+    for _ in range(1000):
+        profile.add("coder", diff, 64, 2)
+    survivals = [profile.survival("coder", each)[9] for each in (diff, whole, SHORT)]
+    assert survivals[0] < 0.2 < 0.5 < survivals[1] == survivals[2]
+    assert profile.roles() == ["coder"]
+    assert profile.n_drafts("coder") == 3000
+    again = decode(encode(profile), "it")
+    assert again.survival("coder", diff) == pytest.approx(profile.survival("coder", diff))
 
 
 @pytest.mark.parametrize(

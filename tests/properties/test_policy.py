@@ -7,12 +7,12 @@ from agspec_tui.commands import ConfigureDrafting
 from agspec_tui.policy.choose import NAMES, make_policy
 from agspec_tui.policy.cost import K_MAX, Cost, shipped
 from agspec_tui.policy.evidence_key import N_KEYS, key_of, parent_of
-from agspec_tui.policy.lengths import first_minima, times_by_length
+from agspec_tui.policy.lengths import times_by_length, times_to_the_end
 from agspec_tui.policy.profile import Profile
 from agspec_tui.policy.profile_file import decode, encode
 from agspec_tui.policy.survival import count, hazard, no_counts, survival_of
 from agspec_tui.policy.types import Evidence, Outcome
-from tests.reference.draft_lengths import least_time
+from tests.reference.draft_lengths import least_time, least_time_to_the_end
 from tests.reference.draft_lengths import survival as slow_survival
 
 COSTS = st.sampled_from(["cpu", "gpu", "metal"]).map(shipped)
@@ -65,10 +65,16 @@ def test_times_by_length_are_the_least_expected_times(cost, hazards, room):
     assert times_by_length(table, cost.table, room)[0] == pytest.approx(slow)
 
 
-@given(st.lists(st.sampled_from([1.0, 2.0, 3.0, 4.0]), min_size=1, max_size=20))
-def test_first_minima_are_those_of_every_beginning(values):
-    fast = first_minima(np.array([values]))[0].tolist()
-    assert fast == [values.index(min(values[: r + 1])) for r in range(len(values))]
+@settings(deadline=None)
+@given(
+    COSTS,
+    st.lists(st.floats(0.0, 1.0), min_size=K_MAX, max_size=K_MAX),
+    st.integers(0, K_MAX),
+)
+def test_times_to_the_end_are_the_least_expected_times(cost, hazards, room):
+    slow = least_time_to_the_end(tuple(hazards), cost.table.tolist(), room)
+    fast = times_to_the_end(np.array([0.0, *hazards]), cost.table, room)
+    assert fast == pytest.approx(slow)
 
 
 @settings(max_examples=25, deadline=None)

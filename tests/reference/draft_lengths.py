@@ -50,3 +50,25 @@ def least_time(hazards, times, room):
     for j in range(n + N_BEHIND, 0, -1):
         least(j)  # from the end, so that the recursion stays shallow
     return [of_length(0, k) for k in range(room + 1)]
+
+
+def least_time_to_the_end(hazards, times, room):
+    """The same where nothing is left to decode behind `room` + 1 tokens.
+
+    Args:
+        hazards: of failing at position 1, 2, …, as many as there is room.
+        times: T(1 + k) for k = 0, 1, ….
+        room: tokens that may be drafted before the reply is over.
+    """
+
+    def of_length(j, k):
+        chance = 1.0
+        for position in range(j + 1, min(j + k + 1, room) + 1):
+            chance *= 1.0 - min(SURE, hazards[position - 1])
+        return times[k] + (chance * least(j + k + 1) if j + k < room else 0.0)
+
+    @cache
+    def least(j):
+        return min(of_length(j, k) for k in range(room - j + 1))
+
+    return [of_length(0, k) for k in range(room + 1)]
