@@ -18,8 +18,8 @@ from agspec_tui.engine.client import EngineClient
 from agspec_tui.errors import AgspecError
 from agspec_tui.events import ModelLoaded
 from agspec_tui.policy.cost import Cost
-from agspec_tui.replay.best_lengths import best_time
 from agspec_tui.replay.live import read_recording
+from agspec_tui.replay.oracle import oracle_time
 from agspec_tui.replay.pass_times import as_recorded, time_by_request
 from agspec_tui.replay.realised import realised
 from agspec_tui.replay.walk import MAX_DRAFT
@@ -104,7 +104,7 @@ async def _measure(
     batch: int,
     folder: Path,
 ) -> BenchReport:
-    """Run everything; what the best draft lengths need is recorded in the folder meanwhile."""
+    """Run everything; what the oracle needs is recorded in the folder meanwhile."""
     record = folder / "bench.jsonl"
     load = msgspec.structs.replace(
         load,
@@ -142,13 +142,13 @@ async def _measure(
 def _shares_of_oracle(
     record: Path, cost: Cost, loaded: ModelLoaded, n_batch: int
 ) -> dict[int, float]:
-    """By request, the time of its best draft lengths over that of its own."""
+    """By request, the time of the oracle over that of its own draft lengths."""
     longest = min(MAX_DRAFT, (loaded.n_exact or n_batch) - 1) if loaded.rollback else 0
     times = [cost.at(1 + k) for k in range(longest + 1)]
     own = time_by_request(read_recording(record), cost)
     found = realised(read_recording(record))
     return {
-        each.request: best_time(each.reusable, times) / own[each.request]
+        each.request: oracle_time(each.reusable, times) / own[each.request]
         for each in found
         if each.reusable
     }

@@ -16,6 +16,28 @@ from agspec_tui.policy.types import Ask, Budget, Evidence, Outcome
 Floats = npt.NDArray[np.float64]
 
 
+def oracle_time(reusable: Sequence[int], times: Sequence[float]) -> float:
+    """Time in which the oracle decodes one reply by itself.
+
+    Args:
+        reusable: R at every position: leading tokens of the longest draft there that the reply
+            repeats; shape (n,).
+        times: T(1 + k) for drafts of k = 0 … K tokens, K being the longest that may be drafted;
+            shape (K + 1,).
+
+    Returns:
+        In the unit of `times`; 0 for an empty reply.
+    """
+    n, longest = len(reusable), len(times) - 1
+    spent, i = 0.0, 0
+    while i < n:
+        # A draft that reaches the last token leaves nothing for the bonus token.
+        k = min(reusable[i], longest, n - 1 - i)
+        spent += times[k]
+        i += k + 1
+    return spent
+
+
 class Oracle:
     """Knows how far the drafter's own proposal will agree, which no policy can know."""
 

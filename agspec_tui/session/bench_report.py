@@ -28,9 +28,9 @@ class BenchRow(msgspec.Struct, frozen=True):
     ids_equal: bool | None
     """Whether every token id equals that of `none`; None if `none` was not run."""
     share_of_oracle: float | None
-    """The speed-up over that of the best draft lengths for what the drafter proposed, each reply
-    weighed by its time; None where that is not known: of several prompts at once, of drafters whose
-    proposals depend on their earlier ones."""
+    """The speed-up over that of the oracle, which drafts what will be accepted of each proposal,
+    each reply weighed by its time; None where that is not known: of several prompts at once, of
+    drafters whose proposals depend on their earlier ones."""
 
 
 class Parting(msgspec.Struct, frozen=True):
@@ -89,7 +89,7 @@ def make_report(
     Args:
         loaded: the model.
         runs: what was decoded.
-        shares: by request, the time of its best draft lengths over that of its own.
+        shares: by request, the time of the oracle over that of its own draft lengths.
         partings: where replies part from those of `none`.
         batch: prompts that were decoded at once.
     """
