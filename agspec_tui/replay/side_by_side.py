@@ -38,7 +38,7 @@ class _Sequence:
         if self._foresee is not None:
             self._foresee(self._reusable[i])
         evidence = Evidence(m, self._sources[source], n_seen, n_group, self._call.form)
-        return Ask(self._call.role, evidence, self._call.max_tokens - 1 - i)
+        return Ask(self._call.role, evidence, self._call.room(i))
 
     def take(self, ask: Ask, budget: Budget) -> None:
         """Draft, verify, commit and learn."""

@@ -26,6 +26,7 @@ from agspec_tui.replay.walk import (
     WalkOptions,
     most_tokens,
     n_agreeing,
+    room_at,
 )
 
 
@@ -81,7 +82,7 @@ def _steps_of(
     known: dict[tuple[int, int, int, int], Evidence],
 ) -> CallSteps:
     steps = CallSteps(call.role, call.turn, len(call))
-    role, n, last = call.role, len(call), call.max_tokens - 1
+    role, n = call.role, len(call)
     columns = (call.match_len, call.source, call.n_seen, call.n_group)
     keys = list(zip(*(column.tolist() for column in columns), strict=True))
     n_draft, reusable = call.n_draft.tolist(), call.reusable.tolist()
@@ -96,7 +97,7 @@ def _steps_of(
             evidence = known[key] = Evidence(key[0], sources[key[1]], key[2], key[3], call.form)
         if foresee is not None:
             foresee(reusable[i])
-        budget = budget_of(role, evidence, last - i)
+        budget = budget_of(role, evidence, call.room(i))
         k = budget.k
         d = min(k, n_draft[i]) if k > 0 else 0
         a = min(d, reusable[i])
@@ -142,15 +143,16 @@ def _asked_steps(drafter: Drafter, call: TokenisedCall, policy: Policy) -> CallS
     foresee = getattr(policy, "foresee", None)
     i = 0
     while i < len(output):
-        room = last - i
+        room, n_left = room_at(call.max_tokens, i), last - i
         started = time.perf_counter_ns()
         match = drafter.match()
         evidence = evidence_of(match, call.form)
         if foresee is not None:
-            longest = drafter.draft(match, min(room, MAX_DRAFT)).ids if room > 0 else ()
+            longest = drafter.draft(match, min(n_left, MAX_DRAFT)).ids if n_left > 0 else ()
             foresee(n_agreeing(longest, output, i))
         budget = policy.budget(call.role, evidence, room)
-        draft = drafter.draft(match, budget.k) if budget.k > 0 else NO_DRAFT
+        k = min(budget.k, n_left)
+        draft = drafter.draft(match, k) if k > 0 else NO_DRAFT
         spent = time.perf_counter_ns() - started
         n_drafted, n_accepted = len(draft.ids), n_agreeing(draft.ids, output, i)
         _learn(drafter, policy, call.role, evidence, budget, Outcome(n_drafted, n_accepted, False))

@@ -66,7 +66,7 @@ class TokenisedCall:
     output: Ids
     """What the model wrote, shape (n_output,); may be empty."""
     max_tokens: int | None = None
-    """Most tokens that the reply could have had; None if it could not be longer than it is."""
+    """Most tokens that the reply could have had; None where that is not known."""
     form: str = ""
     """Form of the edits that the output was asked for; empty where that is not known."""
 

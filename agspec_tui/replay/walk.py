@@ -42,8 +42,8 @@ class CallPositions:
     """Role of the agent."""
     turn: int
     """Number of the turn, from 1."""
-    max_tokens: int
-    """Most tokens that the reply could have had."""
+    max_tokens: int | None
+    """Most tokens that the reply could have had; None where that is not known."""
     match_len: Numbers
     """m, in tokens; 0 without a match."""
     source: npt.NDArray[np.uint8]
@@ -64,6 +64,10 @@ class CallPositions:
     def __len__(self) -> int:
         """Tokens of the output."""
         return len(self.match_len)
+
+    def room(self, position: int) -> int:
+        """Most tokens that a draft may have there, by what was known when the reply was written."""
+        return room_at(self.max_tokens, position)
 
 
 @dataclass(slots=True)
@@ -163,8 +167,19 @@ def n_agreeing(ids: Sequence[int], output: tuple[int, ...], start: int) -> int:
 
 
 def most_tokens(call: TokenisedCall) -> int:
-    """Most tokens that the reply to a call could have had."""
+    """Most tokens of a reply that drafts are compared with; those behind its end are not."""
     return len(call.output) if call.max_tokens is None else call.max_tokens
+
+
+def room_at(max_tokens: int | None, position: int) -> int:
+    """Most tokens that a draft may have at a position of a reply.
+
+    Args:
+        max_tokens: most tokens of the reply; None where that is not known. A policy is then not
+            told where the reply ends: the longest draft always has room.
+        position: tokens of the reply so far.
+    """
+    return MAX_DRAFT if max_tokens is None else max_tokens - 1 - position
 
 
 def _walk_call(drafter: Drafter, call: TokenisedCall, sources: list[str]) -> CallPositions:
@@ -191,7 +206,7 @@ def _walk_call(drafter: Drafter, call: TokenisedCall, sources: list[str]) -> Cal
     return CallPositions(
         role=call.role,
         turn=call.turn,
-        max_tokens=n_most,
+        max_tokens=call.max_tokens,
         match_len=np.array([match.length for match in found], np.int32),
         source=_numbered(found, sources),
         n_seen=np.array([match.n_seen for match in found], np.int32),
