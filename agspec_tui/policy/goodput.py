@@ -5,6 +5,9 @@ verification is dear nothing is drafted rather than something that does not pay.
 holds comes from a profile and is not learnt here: a policy that learns only from the lengths it
 chose never sees long runs, and stays short.
 
+Its α is none that it decides by: it says what α would have to be for paper mode to draft as long as
+this policy did of late.
+
 Where several sequences decode in one pass they share it, see `policy/sharing.py`: each position of
 a draft is worth the time that it saves the sequence later on.
 """
@@ -23,6 +26,8 @@ from agspec_tui.policy.types import Ask, Budget, Evidence, Outcome
 _NARROW = 16
 """Where a step has more room than this, only the end of the reply or of the context bounds it; less
 is what exact passes leave, or such an end."""
+_NEWEST = 0.1
+"""What the newest draft counts for in α, the η of paper mode."""
 _NO_DRAFT = Budget(0, censored=True)
 _WORTHLESS = np.zeros(0)
 
@@ -44,6 +49,7 @@ class Goodput:
         self._min_match = max(1, min_match)
         self._everyone = self._made(None)
         self._of_reply: dict[tuple[str, str], Lengths] = {}
+        self._alpha: dict[str, float] = {}
         self._room = 0
 
     def budget(self, role: str, evidence: Evidence, room: int) -> Budget:
@@ -98,11 +104,18 @@ class Goodput:
         return self._pass_times
 
     def observe(self, role: str, evidence: Evidence, outcome: Outcome) -> None:
-        """The profile decides, not the session."""
+        """The profile decides, not the session; only α is kept."""
+        if outcome.n_drafted:
+            alpha = self._alpha.get(role, 1.0)
+            drift = outcome.n_drafted / max(1, evidence.match_len) - alpha
+            self._alpha[role] = alpha + _NEWEST * drift
 
     def alpha(self, role: str) -> float:
-        """There is no scale; 1.0."""
-        return 1.0
+        """Drafted tokens over tokens of the match, smoothed over the role's drafts; 1.0 at first.
+
+        Steps without a draft are no drafts of length 0, as for paper mode's α.
+        """
+        return self._alpha.get(role, 1.0)
 
     def cap(self, role: str) -> int:
         """The longest draft that any evidence would get; 0 before the first step."""
@@ -110,8 +123,9 @@ class Goodput:
         return max(known, default=0)
 
     def reset(self) -> None:
-        """Forget how much room there was."""
+        """Forget how much room there was, and every α."""
         self._room = 0
+        self._alpha.clear()
 
     def _widen(self, room: int) -> None:
         """More room than ever: what comes behind a draft is drafted with it, too."""

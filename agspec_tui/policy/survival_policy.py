@@ -34,6 +34,7 @@ class SurvivalPolicy(Goodput):
 
     def observe(self, role: str, evidence: Evidence, outcome: Outcome) -> None:
         """Count the verification; choose the cell's length anew when its drafts have doubled."""
+        super().observe(role, evidence, outcome)
         lengths = self._of_reply.get((role, evidence.form))
         if outcome.n_drafted == 0 or lengths is None:
             return

@@ -70,7 +70,7 @@ class Policy(Protocol):
         ...
 
     def alpha(self, role: str) -> float:
-        """α of a role, for the screen; 1.0 where the policy has none."""
+        """α of a role, for the screen, or what stands for it; 1.0 where the policy has neither."""
         ...
 
     def cap(self, role: str) -> int:

@@ -10,7 +10,7 @@ from agspec_tui.tui.state import RoleSeries
 DEFINITION = (
     "accept length = mean of (accepted + 1) over steps = tokens per target pass; "
     "1.0 = plain decoding.  With policy agspec, α scales the match length to the "
-    "draft length, per role; goodput has none.  "
+    "draft length, per role; with goodput α is what would have drafted as much.  "
     "rejected = drafted − accepted tokens."
 )
 """What the numbers mean, in the words of the method."""

@@ -87,6 +87,20 @@ def test_goodput_learns_nothing_from_a_session():
     assert policy.budget("coder", MATCH, 64).k == 9
 
 
+@pytest.mark.parametrize("make", [Goodput, SurvivalPolicy])
+def test_alpha_is_what_would_have_drafted_as_long(make):
+    policy = make(shipped("gpu"), reusable(9))
+    assert policy.alpha("coder") == 1.0
+    policy.observe("coder", MATCH, Outcome(0, 0, censored=True))
+    assert policy.alpha("coder") == 1.0  # nothing was drafted
+    for _ in range(200):
+        policy.observe("coder", MATCH, Outcome(9, 9, censored=True))
+    assert policy.alpha("coder") == pytest.approx(9 / MATCH.match_len)
+    assert policy.alpha("planner") == 1.0
+    policy.reset()
+    assert policy.alpha("coder") == 1.0
+
+
 def test_survival_learns_that_drafts_fail_and_forgets_it_with_the_session():
     policy = SurvivalPolicy(shipped("cpu"), reusable(9))
     assert policy.budget("coder", MATCH, 64).k == 9
