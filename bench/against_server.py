@@ -1,7 +1,7 @@
 """Speed-ups of our drafting and of a llama.cpp server's n-gram types, on the same prompts.
 
     python bench/against_server.py SERVER_BINARY [--model NAME] [--kinds a,b] [--per-kind N]
-        [--types a,b] [--short N] [--exact off] [--prompts FILE] [--json FILE]
+        [--types a,b] [--short N] [--rounds N] [--exact off] [--prompts FILE] [--json FILE]
 
 The prompts are those of `agspec-tui bench`. Both sides get the same model file, threads and prompt
 token ids (ours are read off a recording of the engine and sent as ids), decode greedily on this
@@ -9,6 +9,8 @@ machine, and keep what they have read. One server runs for each type with its de
 short drafts, where it has a setting for their length, and one decodes plainly. Prompt by prompt,
 our engine (plainly and with drafts) and then all servers take turns, each time with another order.
 Later turns of a session hold our replies, and a server says as many tokens as our plain reply has.
+Before each prompt a server says some random tokens, which nothing can be drafted for: the pace of
+its process.
 
 A rate is all tokens over all seconds of decoding, not a mean over prompts; a speed-up is over the
 same program's plain decoding. `--exact off` lets our drafts be as long as they pay. `--kinds`,
@@ -29,6 +31,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -53,6 +56,9 @@ from llama_server import LlamaServer
 from server_report import OURS, PLAIN, Found, Said, report_of, shown, table
 
 N_CTX = 4096
+SHORT_REPLY = 128
+"""Replies of so many tokens are over in seconds: ours are decoded in several rounds. A server
+decodes each once, since some of its types remember what they said."""
 INTERRUPTED = 130
 SHORT_LOOKUP = 4
 SHORT = {
@@ -139,9 +145,10 @@ async def compare(options: argparse.Namespace, folder: Path, found: Found) -> No
         ]
         with running(options.server, load.path, servers, loaded.n_threads, folder) as up:
             for number, prompt in enumerate(prompts):
-                runs = await run_bench(client, turned(methods, number), [prompt], 1, show)
+                n_rounds = options.rounds if prompt.most_tokens <= SHORT_REPLY else 1
+                runs = await run_bench(client, turned(methods, number), [prompt], n_rounds, show)
                 plain = next(run for run in runs if run.method == PLAIN)
-                said = {("ours", run.method): said_by(run, plain) for run in runs}
+                said = {("ours", m.name): said_by(runs, m.name, plain) for m in methods}
                 asked = last_prompts(record, prompt.n_turns)
                 for name in turned(list(up), number):
                     said["server", name] = await ask(up[name], name, asked, plain)
@@ -170,16 +177,18 @@ def turned(ways: Sequence[Any], number: int) -> list[Any]:
     return [*ways[shift:], *ways[:shift]]
 
 
-def said_by(run: Run, plain: Run) -> Said:
-    """What a run of ours said."""
-    n_same = sum(a == b for a, b in zip(run.ids, plain.ids, strict=True))
-    return Said(run.n_tokens, run.decode_s, n_same)
+def said_by(runs: Sequence[Run], method: str, plain: Run) -> Said:
+    """What the rounds of a method of ours said."""
+    own = [run for run in runs if run.method == method]
+    n_same = min(sum(a == b for a, b in zip(run.ids, plain.ids, strict=True)) for run in own)
+    return Said(sum(run.n_tokens for run in own), sum(run.decode_s for run in own), n_same)
 
 
 async def ask(server: LlamaServer, name: str, asked: Sequence[Sequence[int]], plain: Run) -> Said:
     """Ask a server for every turn of a prompt, as many tokens as our plain decoding said."""
     n_tokens = n_same = 0
     seconds = 0.0
+    n_paced, paced_s = await asyncio.to_thread(server.pace, hash_of(asked[0]))
     for ids, turn in zip(asked, plain.turns, strict=True):
         # In a thread, so that an interrupted run need not wait for the reply.
         answer = await asyncio.to_thread(server.complete, ids, max(2, turn.n_tokens))
@@ -192,7 +201,12 @@ async def ask(server: LlamaServer, name: str, asked: Sequence[Sequence[int]], pl
             raise RuntimeError(f"the server read {answer['tokens_evaluated']} tokens of {len(ids)}")
     rate = f"{n_tokens / seconds:.2f}" if seconds else "–"
     print(f"    server {name:<22} {rate} tok/s", file=sys.stderr, flush=True)
-    return Said(n_tokens, seconds, n_same)
+    return Said(n_tokens, seconds, n_same, n_paced, paced_s)
+
+
+def hash_of(ids: Sequence[int]) -> int:
+    """A number that another prompt has not, the same in every run."""
+    return zlib.crc32(",".join(map(str, ids)).encode())
 
 
 def is_same(turn: GenerationFinished, tokens: Sequence[int]) -> bool:
@@ -237,6 +251,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--per-kind", type=int, default=0, help="prompts of a kind; 0: all")
     parser.add_argument("--types", default="", help="n-gram types of the server; all by default")
     parser.add_argument("--short", type=int, default=6, help="tokens of short drafts; 0: none")
+    parser.add_argument("--rounds", type=int, default=3, help="of ours, for short replies")
     parser.add_argument("--exact", choices=("on", "off"), default="on", help="of our engine")
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args()

@@ -1,6 +1,8 @@
 """The report of `against_server.py`: tokens and seconds by kind, speed-ups, and how ours stand.
 
-A rate is all tokens over all seconds; a speed-up is over the same program's plain decoding.
+A rate is all tokens over all seconds; a speed-up is over the same program's plain decoding. Each
+way of the server has a process of its own, and one process may be faster than another by where its
+memory lies; so a rate of the server counts in passes of the same process that drafted nothing.
 
 How much of a reply can be copied depends on the reply. Another build of llama.cpp rounds otherwise
 and says another text to some prompts. So ways are compared kind by kind on the prompts that every
@@ -25,6 +27,10 @@ class Decoded:
     """Tokens."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Seconds of decoding them."""
+    n_paced: dict[str, int] = field(default_factory=dict)
+    """Tokens that were decoded without a draft, to know the pace of the process; 0 for ours."""
+    paced_s: dict[str, float] = field(default_factory=dict)
+    """Seconds that they took."""
     n_same: int = 0
     """Replies with the ids of our plain decoding."""
     n_replies: int = 0
@@ -35,12 +41,25 @@ class Decoded:
         for key in (prompt.kind, "all"):
             self.n_tokens[key] = self.n_tokens.get(key, 0) + said.n_tokens
             self.seconds[key] = self.seconds.get(key, 0.0) + said.seconds
+            self.n_paced[key] = self.n_paced.get(key, 0) + said.n_paced
+            self.paced_s[key] = self.paced_s.get(key, 0.0) + said.paced_s
         self.n_same += said.n_same
         self.n_replies += prompt.n_turns
 
     def rate(self, kind: str) -> float | None:
         """Tokens a second; None where no token but the first of a reply was decoded."""
         return over(self.n_tokens[kind], self.seconds[kind])
+
+    def pace(self, kind: str) -> float | None:
+        """Tokens a second of the process without drafts; None where that was not measured."""
+        return over(self.n_paced[kind], self.paced_s[kind])
+
+    def speedup(self, plain: "Decoded", kind: str) -> float | None:
+        """The rate over that of plain decoding, each over the pace of its process."""
+        found, pace, of_plain = over(self.rate(kind), plain.rate(kind)), self.pace(kind), None
+        if found is not None and pace is not None:
+            of_plain = plain.pace(kind)
+        return found if found is None or not pace or not of_plain else found * of_plain / pace
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +72,10 @@ class Said:
     """Seconds of decoding them."""
     n_same: int
     """Replies with the ids of our plain decoding."""
+    n_paced: int = 0
+    """Tokens that were decoded without a draft before; 0 if the pace was not measured."""
+    paced_s: float = 0.0
+    """Seconds that they took."""
 
 
 @dataclass(slots=True)
@@ -88,12 +111,13 @@ def report_of(found: Found, model: str, *, exact: bool) -> dict[str, Any]:
     for program, ways in found.ways.items():
         plain = ways[PLAIN]
         for name, decoded in ways.items():
-            speedup = {k: over(decoded.rate(k), plain.rate(k)) for k in decoded.n_tokens}
+            speedup = {k: decoded.speedup(plain, k) for k in decoded.n_tokens}
             rows.append(
                 {
                     "program": program,
                     "way": name,
                     "tok_per_s": {k: rounded(decoded.rate(k)) for k in decoded.n_tokens},
+                    "pace": {k: rounded(decoded.pace(k)) for k in decoded.n_tokens},
                     "speedup": {k: rounded(each) for k, each in speedup.items()},
                     "same_ids": f"{decoded.n_same}/{decoded.n_replies}",
                 }
@@ -127,7 +151,7 @@ def _ratio_alike(found: Found, best: str) -> dict[str, float]:
 
     def speedup(program: str, way: str, kind: str) -> float | None:
         ways = found.alike[program]
-        return over(ways[way].rate(kind), ways[PLAIN].rate(kind))
+        return ways[way].speedup(ways[PLAIN], kind)
 
     ratios = {
         kind: over(speedup("ours", OURS, kind), speedup("server", best, kind))
