@@ -11,7 +11,7 @@ from typing import Any
 
 _START_S = 300.0
 _REPLY_S = 1800.0
-_N_PACE = 25
+_N_PACE, _N_TRIES = 25, 5
 _HOST = "127.0.0.1"
 
 
@@ -94,8 +94,15 @@ class LlamaServer:
         Raises:
             RuntimeError: the server refused.
         """
-        drawn = {"samplers": ["temperature"], "temperature": 50.0, "seed": seed, "ignore_eos": True}
-        timings = self._said([seed % 1000 + 100], _N_PACE, drawn)["timings"]
+        drawn = {"samplers": ["top_k", "temperature"], "top_k": 100, "temperature": 9.0}
+        for again in range(_N_TRIES):
+            try:
+                how = {**drawn, "seed": seed + again, "ignore_eos": True}
+                timings = self._said([seed % 1000 + 100], _N_PACE, how)["timings"]
+                break
+            except RuntimeError:  # what was drawn is no text
+                if again + 1 == _N_TRIES:
+                    raise
         # The server's clock starts at the first token.
         return timings["predicted_n"] - 1, timings["predicted_ms"] / 1e3
 
