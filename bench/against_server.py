@@ -178,10 +178,10 @@ def turned(ways: Sequence[Any], number: int) -> list[Any]:
 
 
 def said_by(runs: Sequence[Run], method: str, plain: Run) -> Said:
-    """What the rounds of a method of ours said."""
+    """What a method of ours said, on average over its rounds: a prompt counts once."""
     own = [run for run in runs if run.method == method]
     n_same = min(sum(a == b for a, b in zip(run.ids, plain.ids, strict=True)) for run in own)
-    return Said(sum(run.n_tokens for run in own), sum(run.decode_s for run in own), n_same)
+    return Said(own[0].n_tokens, sum(run.decode_s for run in own) / len(own), n_same)
 
 
 async def ask(server: LlamaServer, name: str, asked: Sequence[Sequence[int]], plain: Run) -> Said:
