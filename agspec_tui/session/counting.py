@@ -50,6 +50,7 @@ _MOCHA_NAME = re.compile(r"^  \d+\) (\S.*)\n((?:^ {5,}\S.*\n)*?^ {5,}\S.*):$", r
 
 _ERROR = re.compile(r"(?:E +|[\w/.-]+:\d+: )?(?:[\w.]+\.)?\w*(?:Error|Exception)\b")
 _AROUND = re.compile(r"Traceback|[-=_]{3}|(?:ERROR|FAIL)\b")
+_LOADER = "Failed to import test module"  # unittest says so first; why comes behind it
 _N_ABOVE, _N_BELOW = 3, 3
 
 
@@ -198,7 +199,7 @@ def first_error(output: str) -> str:
     """
     lines = output.split("\n")
     for at, line in enumerate(lines):
-        if not _ERROR.match(line):
+        if not _ERROR.match(line) or _LOADER in line:
             continue
         start = at
         while start > max(0, at - _N_ABOVE) and _is_of_error(lines[start - 1]):

@@ -33,11 +33,28 @@ AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:
 
 3 !== 4
 """
+LOADER_ERROR = """\
+===
+ERROR: test_settings (unittest.loader._FailedTest.test_settings)
+---
+ImportError: Failed to import test module: test_settings
+Traceback (most recent call last):
+  File "test_settings.py", line 3, in <module>
+    import settings
+  File "settings.py", line 3, in <module>
+    from collections.abc import Mapping, OrderedDict
+ImportError: cannot import name 'OrderedDict' from 'collections.abc'
+"""
 
 
 @pytest.mark.parametrize(
     ("output", "first", "last"),
     [
+        (
+            LOADER_ERROR,
+            "    import settings",
+            "ImportError: cannot import name 'OrderedDict' from 'collections.abc'",
+        ),
         (
             UNITTEST_ERROR,
             '  File "stat.py", line 21, in most',
