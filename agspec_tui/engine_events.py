@@ -63,6 +63,8 @@ class ModelLoaded(EventRoot, frozen=True, kw_only=True):
     `recurrent, checkpoints`."""
     no_rollback: str = ""
     """Why rejected tokens cannot be dropped, so that drafting is off; empty if they can."""
+    no_template: str = ""
+    """Why messages do not stand in a chat template of the model's own; empty if they do."""
     servers: tuple[str, ...] = ()
     """Addresses outside this process that the model's data goes to: RPC servers."""
 

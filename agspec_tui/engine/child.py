@@ -44,6 +44,7 @@ from agspec_tui.engine.context_commands import ContextCommands
 from agspec_tui.engine.event_writer import EventWriter
 from agspec_tui.engine.indexed_files import IndexedFiles
 from agspec_tui.engine.indexing import IndexingThread
+from agspec_tui.engine.loaded import loaded_event
 from agspec_tui.engine.loop import Decoder
 from agspec_tui.engine.memory_limit import limit_memory, spare_the_collector
 from agspec_tui.engine.pulse import Pulse
@@ -61,7 +62,6 @@ from agspec_tui.events import (
     DocumentIndexed,
     EngineEvent,
     EngineFailed,
-    ModelLoaded,
     RequestRefused,
 )
 from agspec_tui.policy.choose import make_policy
@@ -282,22 +282,8 @@ class EngineProcess:
         )
         self._context = ContextCommands(command, backend, decoder.prompts, decoder.cache)
         spare_the_collector()
-        self._events.put(
-            ModelLoaded(
-                model=command.name,
-                device=backend.device,
-                n_ctx=backend.n_ctx,
-                n_vocab=backend.n_vocab,
-                n_threads=backend.n_threads,
-                load_s=time.perf_counter() - started,
-                n_exact=backend.n_exact,
-                rollback=self._decoder.rollback,
-                tokenizer=backend.fingerprint().hex(),
-                memory=backend.memory,
-                no_rollback=backend.no_rollback,
-                servers=command.rpc,
-            )
-        )
+        load_s = time.perf_counter() - started
+        self._events.put(loaded_event(command, backend, load_s, rollback=decoder.rollback))
 
     def _configure(self, command: ConfigureDrafting) -> None:
         self._refused = None

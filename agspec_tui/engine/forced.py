@@ -36,6 +36,7 @@ class ForcedBackend:
         self.n_exact = recorded.n_exact
         self.n_threads = 1
         self.memory, self.no_rollback = "recording", ""
+        self.no_template = ""
         self.device = "recording"
         self.trimmable = True
         """Whether the cache can be trimmed, as the recorded one could at this place."""

@@ -98,6 +98,9 @@ class LlamaBackend(LlamaTokenizer):
         self.n_ctx = int(llama_cpp.llama_n_ctx(self._context))
         template = llama_cpp.llama_model_chat_template(self._model, None)
         self._template: bytes = template or b"chatml"
+        self.no_template = "" if template else "the file has none"
+        if template and self._applied([("user", "")]) is None:
+            self.no_template = "llama.cpp does not know it"
         self._arrays = PassArrays(load.n_batch)
         self.memory = self._rollback.kind
 
@@ -106,6 +109,11 @@ class LlamaBackend(LlamaTokenizer):
         return split_scaffold(self._render, roles)
 
     def _render(self, messages: Sequence[tuple[str, str]]) -> str:
+        applied = self._applied(messages)
+        return render_chatml(messages) if applied is None else applied
+
+    def _applied(self, messages: Sequence[tuple[str, str]]) -> str | None:
+        """Messages in the model's own template; None for one that the library does not know."""
         chat = (llama_cpp.llama_chat_message * len(messages))()
         for entry, (role, content) in zip(chat, messages, strict=True):
             entry.role, entry.content = role.encode(), content.encode()
@@ -113,9 +121,7 @@ class LlamaBackend(LlamaTokenizer):
         n = llama_cpp.llama_chat_apply_template(
             self._template, chat, len(messages), True, buffer, len(buffer)
         )
-        if n < 0:  # a template the library does not know
-            return render_chatml(messages)
-        return buffer.raw[:n].decode("utf-8")
+        return buffer.raw[:n].decode("utf-8") if n >= 0 else None
 
     def decode(self, parts: Sequence[Part]) -> Logits:
         """Run the target; see `Backend.decode`."""

@@ -117,6 +117,7 @@ class ScriptedBackend(ScriptedTokenizer):
         self.device = "script"
         self.n_rollback = load.n_ctx
         self.memory, self.no_rollback = "script", ""
+        self.no_template = ""
         self._cache: dict[int, list[int]] = {}
         n_replies = len(self._script.replies)
         self._coming = [n for n in range(n_replies) if n not in set(load.spoken)]

@@ -104,6 +104,9 @@ class Backend(Tokenizer, Protocol):
     """Why none can be dropped, in words; empty if some can."""
     memory: str
     """Kind of memory, for the screen."""
+    no_template: str
+    """Why messages do not stand in a chat template of the model's own, in words; empty if they
+    do."""
 
     @property
     def n_rollback(self) -> int:

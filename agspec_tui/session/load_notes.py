@@ -6,7 +6,7 @@ from agspec_tui.engine_events import ModelLoaded
 
 
 def load_notes(event: ModelLoaded) -> list[tuple[str, str]]:
-    """Messages with their hints: what leaves the machine, and why nothing is drafted."""
+    """Messages with their hints: what leaves the machine, and what is not as it could be."""
     notes = []
     if event.servers:
         notes.append(
@@ -18,6 +18,9 @@ def load_notes(event: ModelLoaded) -> list[tuple[str, str]]:
     if not event.rollback:
         reason = event.no_rollback or "this memory cannot be wound back"
         notes.append((f"drafting is off: {reason}", "replies are decoded token by token"))
+    if event.no_template:
+        message = "messages are set in ChatML, not in the model's own template"
+        notes.append((f"{message}: {event.no_template}", "if replies are odd, try another file"))
     return notes
 
 

@@ -31,6 +31,7 @@ class NgramBackend:
         self.n_ctx, self.n_batch, self.n_vocab = n_ctx, n_batch, N_VOCAB
         self.n_threads, self.device, self.n_exact = 1, "n-gram", n_exact
         self.n_rollback = n_ctx if can_trim else 0
+        self.no_template = ""
         self.memory, self.no_rollback = "n-gram", "" if can_trim else "it cannot be wound back"
         self.is_alone: Callable[[int], bool] = lambda slot: True
         """Whether a sequence's reply is decoded alone, so that its passes must be exact."""

@@ -111,6 +111,7 @@ def test_t12_the_target_goes_on_behind_a_reply_of_every_shape(clean, reply):
 # ── T13 ──────────────────────────────────────────────────────────────────────────────────────────
 
 CHATML = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+UNKNOWN = ("{% for m in messages %}{{ m.role }} says: {{ m.content }}\n{% endfor %}", "")
 LLAMA3 = "<|start_header_id|>{{ role }}<|end_header_id|>\n\n{{ content }}<|eot_id|>"
 
 
@@ -120,12 +121,16 @@ LLAMA3 = "<|start_header_id|>{{ role }}<|end_header_id|>\n\n{{ content }}<|eot_i
         (CHATML, "<|im_start|>user\n"),
         (LLAMA3, "<|start_header_id|>user<|end_header_id|>\n\n"),
         (f"{CHATML}<function=name><parameter=path></parameter></function>", "<|im_start|>user\n"),
+        (UNKNOWN[0], "<|im_start|>user\n"),
+        (UNKNOWN[1], "<|im_start|>user\n"),
     ],
-    ids=["ChatML", "headers", "ChatML with calls as XML"],
+    ids=["ChatML", "headers", "ChatML with calls as XML", "unknown", "none"],
 )
 def test_t13_the_template_counts_and_not_the_architecture(smollm2, tmp_path, source, before):
     pairs = read_pairs(smollm2, "tokenizer.")
     pairs["tokenizer.chat_template"] = pair("tokenizer.chat_template", source)
+    if not source:
+        del pairs["tokenizer.chat_template"]
     shape = Shape(n_layers=1, n_embd=256, n_ff=256, n_head=4, n_head_kv=2)
     path = tmp_path / "qwen2.gguf"
     keys = qwen2_keys("qwen2", shape, pairs)
@@ -133,6 +138,7 @@ def test_t13_the_template_counts_and_not_the_architecture(smollm2, tmp_path, sou
     backend = LlamaBackend(LoadModel(path=str(path), name="qwen2", n_ctx=256, exact=False))
     try:
         assert backend.scaffold(("user",))[0].endswith(before)
+        assert bool(backend.no_template) is (source in UNKNOWN)
     finally:
         backend.close()
 

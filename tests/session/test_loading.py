@@ -103,3 +103,6 @@ def test_notes_say_where_text_goes_and_why_nothing_is_drafted():
     assert "without --rpc nothing leaves this machine" in hint
     reason = "the memory of this model cannot be wound back"
     assert load_notes(loaded(rollback=False, no_rollback=reason))[0][0].endswith(reason)
+    (message, _) = load_notes(loaded(no_template="the file has none"))[0]
+    assert message.startswith("messages are set in ChatML")
+    assert message.endswith(": the file has none")
