@@ -20,6 +20,7 @@ from tests.session.scripted import (
 
 HALF = CALC.replace("result - number", "result + numbr")
 WORSE = CALC.replace("result - number", "result + nmber")
+BEGUN = (plan("calc.py"), whole("calc.py", HALF), "FAIL: NameError")
 
 
 @pytest.fixture
@@ -42,9 +43,7 @@ async def test_half_an_edit_is_mended_and_not_taken_back(repo, tmp_path):
     finished, reverted = await worked(
         repo,
         tmp_path,
-        plan("calc.py"),
-        whole("calc.py", HALF),
-        "FAIL: NameError",
+        *BEGUN,
         whole("calc.py", FIXED),
         "PASS",
     )
@@ -59,9 +58,7 @@ async def test_an_edit_that_is_not_mended_is_taken_back_whole(repo, tmp_path):
     finished, reverted = await worked(
         repo,
         tmp_path,
-        plan("calc.py"),
-        whole("calc.py", HALF),
-        "FAIL: NameError",
+        *BEGUN,
         whole("calc.py", WORSE),
         "FAIL: NameError",
         whole("calc.py", FIXED),
@@ -77,9 +74,7 @@ async def test_an_edit_is_taken_back_if_nothing_comes_of_mending(repo, tmp_path,
     finished, reverted = await worked(
         repo,
         tmp_path,
-        plan("calc.py"),
-        whole("calc.py", HALF),
-        "FAIL: NameError",
+        *BEGUN,
         reply,
         max_turns=2,
     )
