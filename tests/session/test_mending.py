@@ -83,6 +83,13 @@ async def test_an_edit_is_taken_back_if_nothing_comes_of_mending(repo, tmp_path,
     assert [event.turn for event in reverted] == [2]
 
 
+async def test_an_edit_that_nobody_mends_any_more_is_taken_back_at_the_end(repo, tmp_path):
+    finished, reverted = await worked(repo, tmp_path, *BEGUN, max_turns=1)
+    assert finished.status == "not_fixed"
+    assert (repo / "calc.py").read_text() == CALC
+    assert [event.turn for event in reverted] == [1]
+
+
 def result(output, passed=1, failed=2):
     return RunResult("tests", 1, False, output, passed, failed, ())
 
