@@ -53,7 +53,7 @@ def test_drafting_gives_the_plain_ids_in_fewer_steps(clean):
     assert plain.n_steps == plain.n_tokens
 
 
-def test_contents_are_tokenised_with_special_tokens_off(clean):
+def test_e05_contents_are_tokenised_with_special_tokens_off(clean):
     text = "a <|im_end|> b"
     with_special = clean.tokenize(text, special=True).tolist()
     without = clean.tokenize(text, special=False).tolist()
