@@ -28,6 +28,7 @@ def test_e03_drafts_end_where_context_and_batch_end(smollm2, n_ctx, n_batch, k):
         more = {"sampling": Sampling(logit_bias=never), "max_tokens": 10_000}
         plain = reply_of(backend, make_drafter("none"), Off(), WISH, **more)
         drafted = reply_of(backend, make_drafter("agspec-sam"), Fixed(k), WISH, **more)
+        n_ctx = backend.n_ctx  # llama.cpp rounds it up
     finally:
         backend.close()
     assert (plain.stop_reason, drafted.stop_reason) == ("context", "context")
@@ -62,7 +63,13 @@ def test_e08_one_word_says_whether_anything_is_drafted(drafter, policy, rollback
     state = UiState()
     state.session_started(
         SessionStarted(
-            session_id="s", repo="r", model="m", drafter=drafter, policy=policy, roles=("coder",)
+            session_id="s",
+            repo="r",
+            model="m",
+            drafter=drafter,
+            policy=policy,
+            roles=("coder",),
+            test_command="",
         )
     )
     state.model_loaded(
