@@ -7,7 +7,6 @@ import msgspec
 from agspec_tui.errors import EngineError, ToolError
 from agspec_tui.events import CommandFinished, CommandStarted, VerdictReached, Warned
 from agspec_tui.session.context import Fitted
-from agspec_tui.session.counting import first_error
 from agspec_tui.session.handover import RunResult, Verdict
 from agspec_tui.session.prompts import executor_message
 from agspec_tui.session.runner import CommandResult
@@ -162,13 +161,6 @@ def improved(before: RunResult, after: RunResult) -> bool:
     """Whether fewer tests fail and none was lost; unknown counts are no improvement."""
     known = min(before.failed, after.failed, before.passed, after.passed) >= 0
     return known and 0 < after.failed < before.failed and after.passed >= before.passed
-
-
-def fails_otherwise(before: RunResult, after: RunResult) -> bool:
-    """Whether the tests fail by another error than before, and no test was lost by it."""
-    error = first_error(after.output)
-    lost = min(before.passed, after.passed) >= 0 and after.passed < before.passed
-    return bool(error) and error != first_error(before.output) and not lost
 
 
 def without_tests(result: RunResult) -> bool:

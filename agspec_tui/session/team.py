@@ -15,14 +15,7 @@ from agspec_tui.events import (
 from agspec_tui.session.actions import ActionLoop
 from agspec_tui.session.approval import PlanRejected
 from agspec_tui.session.candidates import best_of
-from agspec_tui.session.checking import (
-    brief,
-    fails_otherwise,
-    improved,
-    judge,
-    run_tests,
-    without_tests,
-)
+from agspec_tui.session.checking import brief, improved, judge, run_tests, without_tests
 from agspec_tui.session.coding import Coding, UnreadError, asks_for_tests
 from agspec_tui.session.handover import EditSet, Plan, RunResult, Step, Verdict
 from agspec_tui.session.outline import is_test
@@ -67,7 +60,6 @@ class TeamTask:
         self._base = NO_RUN
         self._since_base = 0
         self._kept: set[str] = set()
-        self._to_mend: tuple[EditSet, RunResult] | None = None  # fails otherwise than before it
         self._actions = ActionLoop()
         self._last_action = ""
         self._n_unreadable = 0
@@ -110,18 +102,16 @@ class TeamTask:
         """One turn of the coder, and what comes of it; None if the issue is still open."""
         services = self._services
         await services.refresh()
-        edits = await self._propose(plan)
+        edits = await self._propose(self._since_base, plan, self._base)
+        self._since_base += 1
         if edits is None or await self._sent_back(edits):
-            await self._take_back("it was not mended", 0)
             return None
         if not await services.approvals.ask(edits, self.turn):
             if edits.refusal is not None:
                 self._refuse(0, edits.refusal, edits.form, at_once=True)
-                await self._take_back("it was not mended", 0)
                 return None
             return self._ended("cancelled", "The edit was rejected; nothing of it was written.")
         if not await self._write(edits):
-            await self._take_back("it was not mended", 0)
             return None
         await self._index(edits.files)
         if services.test_command is None:
@@ -133,7 +123,8 @@ class TeamTask:
         verdict = await judge(services, self.turn, result)
         if verdict.passed:
             return self._ended("fixed", f"The tests pass after {_files(edits.files)} changed.")
-        await self._keep(edits, result, verdict)
+        if await self._keep(edits, self._base, result, verdict):
+            self._base, self._since_base = result, 1
         return None
 
     async def _sent_back(self, edits: EditSet) -> bool:
@@ -256,19 +247,9 @@ class TeamTask:
         order += [path for path in likely if path not in order] or [ranked[0].path] * (not order)
         return sorted(order[:_N_FOCUS], key=lambda path: path in self._kept)
 
-    async def _propose(self, plan: Plan) -> EditSet | None:
+    async def _propose(self, number: int, plan: Plan, base: RunResult) -> EditSet | None:
         """One attempt of the coder; None if its reply could not be landed."""
-        if self._to_mend is not None:
-            edits, base = self._to_mend
-            changed = [
-                step for step in _one_by_one(plan.steps) if set(step.files) & set(edits.files)
-            ]
-            steps = tuple(changed) or (Step(edits.files[:1], ""),)
-            n_before = 0
-        else:
-            base = self._base
-            steps, n_before = await self._steps(self._since_base, plan, base)
-            self._since_base += 1
+        steps, n_before = await self._steps(number, plan, base)
         tests = {path: text for path, text in self._planning.texts.items() if is_test(path)}
         try:
             found = await self._coding.attempt(
@@ -276,9 +257,7 @@ class TeamTask:
             )
         except EditError as error:
             self._n_unreadable = self._n_unreadable + 1 if isinstance(error, UnreadError) else 0
-            # A mend that comes to nothing is no new action: the edit before it still stands.
-            if self._to_mend is None or self._coding.action:
-                self._last_action = self._coding.action or error.message
+            self._last_action = self._coding.action or error.message
             self._refuse(n_before, error)
             return None
         edits, n_tested = await best_of(self._services, found, self.turn)
@@ -304,34 +283,21 @@ class TeamTask:
         self._services.publish(EditApplied(turn=self.turn, role="coder", files=edits.files))
         return True
 
-    async def _keep(self, edits: EditSet, result: RunResult, verdict: Verdict) -> None:
-        """After a FAIL: keep an edit that helped as the new base, else mend it or take it back.
-
-        An edit that fails otherwise than the files before it is left for one more attempt, which
-        sees it with its own failure: half of an edit is more often mended than written anew.
-        """
+    async def _keep(
+        self, edits: EditSet, base: RunResult, result: RunResult, verdict: Verdict
+    ) -> bool:
+        """After a FAIL: keep an edit that helped as the new base, else take it back."""
         self._log.append(f"Turn {self.turn}: {_files(edits.files)} changed; {brief(result)}.")
         self._coding.remember(edits, f"{brief(result)}: {verdict.reason}", result.output)
-        if improved(self._base, result):
+        if improved(base, result):
             self._warn(f"fewer tests fail than before: {brief(result)}", "the edit is kept")
             self._kept.update(edits.files)
             self._coding.tried.clear()
-            self._to_mend = None
-            self._base, self._since_base = result, 1
-        elif self._to_mend is None and fails_otherwise(self._base, result):
-            self._warn("the tests fail otherwise than before", "the edit is mended first")
-            self._to_mend = edits, result
-        else:
-            await self._take_back(f"the tests still fail: {verdict.reason}", 1)
-
-    async def _take_back(self, reason: str, n_writes: int) -> None:
-        """Take back the last writes of a turn, and what was to be mended with it."""
-        n_writes += self._to_mend is not None
-        self._to_mend = None
-        if n_writes:
-            files, conflict = await asyncio.to_thread(self.workspace.take_back, n_writes)
-            self._say_reverted(files, conflict, reason)
-            await self._index(files)
+            return True
+        files, conflict = await asyncio.to_thread(self.workspace.take_back)
+        self._say_reverted(files, conflict, f"the tests still fail: {verdict.reason}")
+        await self._index(files)
+        return False
 
     # ── words ────────────────────────────────────────────────────────────────────────────────────
 

@@ -159,9 +159,9 @@ class Workspace:
         self._placements.clear()
         self._misses.clear()
 
-    def take_back(self, n_writes: int = 1) -> tuple[tuple[str, ...], str]:
-        """Take the last writes back; returns the paths, and one line about conflicts or nothing."""
-        restored = self._log.restore_since(max(self._n_before, self._log.n_turns - n_writes))
+    def take_back(self) -> tuple[tuple[str, ...], str]:
+        """Take the last write back; returns the paths, and one line about conflicts or nothing."""
+        restored = self._log.restore_since(max(self._n_before, self._log.n_turns - 1))
         return restored.files, restored.message()
 
     def restore(self) -> tuple[tuple[str, ...], str]:
