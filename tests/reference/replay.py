@@ -7,6 +7,8 @@ from typing import Any
 from agspec_tui.drafting.types import Drafter, Piece
 from agspec_tui.policy.types import Evidence, Outcome, Policy
 
+LONGEST = 256
+
 
 @dataclass(frozen=True)
 class Step:
@@ -41,8 +43,10 @@ def replay(
             left = len(output) - position
             match = drafter.match()
             evidence = Evidence(match.length, match.source, match.n_seen, match.n_group)
-            budget = policy.budget(call.get("role", "agent"), evidence, left - 1)
-            ids = drafter.draft(match, budget.k).ids if budget.k > 0 else ()
+            # Nobody knows beforehand where a reply ends; only its own tokens can be compared.
+            budget = policy.budget(call.get("role", "agent"), evidence, LONGEST)
+            k = min(budget.k, left - 1)
+            ids = drafter.draft(match, k).ids if k > 0 else ()
             n_accepted = 0
             while n_accepted < len(ids) and ids[n_accepted] == output[position + n_accepted]:
                 n_accepted += 1
