@@ -56,10 +56,9 @@ class Decoded:
 
     def speedup(self, plain: "Decoded", kind: str) -> float | None:
         """The rate over that of plain decoding, each over the pace of its process."""
-        found, pace, of_plain = over(self.rate(kind), plain.rate(kind)), self.pace(kind), None
-        if found is not None and pace is not None:
-            of_plain = plain.pace(kind)
-        return found if found is None or not pace or not of_plain else found * of_plain / pace
+        found = over(self.rate(kind), plain.rate(kind))
+        own, others = self.pace(kind), plain.pace(kind)
+        return found if found is None or not own or not others else found * others / own
 
 
 @dataclass(frozen=True, slots=True)

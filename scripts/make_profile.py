@@ -21,7 +21,7 @@ from agspec_tui.config import tokens_dir
 from agspec_tui.drafting.choose import make_drafter
 from agspec_tui.engine.llama_tokenizer import Vocabulary
 from agspec_tui.errors import AgspecError
-from agspec_tui.policy.profile import TOGETHER, role_of
+from agspec_tui.policy.profile import TOGETHER
 from agspec_tui.policy.profile_file import default_profile, write_profile
 from agspec_tui.replay.profiling import profile_sessions
 from agspec_tui.replay.read import ReadReport, read_sessions
@@ -47,9 +47,9 @@ def main() -> int:
             sessions = read_sessions(options.recordings, vocabulary, cache, report=report)
             found = profile_sessions(sessions, partial(make_drafter, DRAFTER))
         say_skipped(report.skipped)
-        counts = found.profile.counts
-        of_role = {name: counts[name] for name in counts if role_of(name) == ROLE}
-        made.counts = {TOGETHER: made.counts[TOGETHER], **of_role}
+        kept = {reply: cells for reply, cells in made.counts.items() if reply[0] == TOGETHER}
+        own = {reply: cells for reply, cells in found.profile.counts.items() if reply[0] == ROLE}
+        made.counts = kept | own
         write_profile(options.output, made)
     except AgspecError as error:
         print(f"error: {error.one_line()}", file=sys.stderr)

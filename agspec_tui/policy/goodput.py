@@ -23,9 +23,6 @@ from agspec_tui.policy.pass_share import pass_share
 from agspec_tui.policy.profile import Profile
 from agspec_tui.policy.types import Ask, Budget, Evidence, Outcome
 
-_NARROW = 16
-"""Where a step has more room than this, only the end of the reply or of the context bounds it; less
-is what exact passes leave, or such an end."""
 _NEWEST = 0.1
 """What the newest draft counts for in α, the η of paper mode."""
 _NO_DRAFT = Budget(0, censored=True)
@@ -128,8 +125,11 @@ class Goodput:
         self._alpha.clear()
 
     def _widen(self, room: int) -> None:
-        """More room than ever: what comes behind a draft is drafted with it, too."""
-        self._room = room if room <= _NARROW else K_MAX
+        """More room than ever: what comes behind a draft is drafted with it, too.
+
+        Less room than that is then the end of a reply or of the context.
+        """
+        self._room = room
         for lengths in {self._everyone, *self._of_reply.values()}:
             lengths.decide(self._room)
 

@@ -33,9 +33,10 @@ MOST_STEPS = 50_000
 BASE_WEIGHT = 100.0
 """Drafts that the base of a profile counts for: of all roles at each position of a cell, of a role
 together, at least."""
+MOST_OF_BASE = 1500.0
+"""Drafts of a role that the base counts for at most."""
 TOGETHER = "all"
 """Stands for all roles in a profile for every model; no role has this name."""
-_IN_FORM = "/"
 HINT = "make one with agspec-tui profile"
 """What an error about a profile advises."""
 
@@ -50,10 +51,9 @@ class Profile:
     """Fingerprint of the vocabulary, hex; empty for every vocabulary."""
     created: str = ""
     """When it was written, ISO 8601; empty if it never was."""
-    counts: dict[str, dict[int, Counts]] = field(default_factory=dict)
-    """By name, see `name_of`, then by key: counts, shape (2, K_MAX + 1), as in
-    `policy/survival.py`."""
-
+    counts: dict[tuple[str, str], dict[int, Counts]] = field(default_factory=dict)
+    """By role and form of the edits (empty for none), then by key: counts, shape (2, K_MAX + 1), as
+    in `policy/survival.py`."""
     base: "Profile | None" = None
     """What the estimates lean on where there are few counts, e.g. the shipped profile; it is not
     written with the profile."""
@@ -63,7 +63,7 @@ class Profile:
 
         A replay that knows the reusable length R adds the whole draft: D its length, A = R.
         """
-        cells = self.counts.setdefault(name_of(role, evidence.form), {})
+        cells = self.counts.setdefault((role, evidence.form), {})
         key = key_of(evidence)
         cell = cells.get(key)
         if cell is None:
@@ -137,8 +137,8 @@ class Profile:
             DraftError: it is of another vocabulary.
         """
         require_vocabulary(other, self.tokenizer)
-        for role, cells in other.counts.items():
-            mine = self.counts.setdefault(role, {})
+        for reply, cells in other.counts.items():
+            mine = self.counts.setdefault(reply, {})
             for key, cell in cells.items():
                 mine[key] = mine[key] + cell if key in mine else cell.copy()
 
@@ -146,31 +146,30 @@ class Profile:
         """The counts of all roles under one name, for every model."""
         out = Profile()
         for cells in self.counts.values():
-            out.merge(Profile(counts={TOGETHER: cells}))
+            out.merge(Profile(counts={(TOGETHER, ""): cells}))
         return out
 
     def fade(self, most_steps: float = MOST_STEPS) -> None:
         """Scale the counts of each role down to `most_steps`; what comes next weighs more then."""
         for role in self.roles():
             n_steps = self.n_steps(role)
-            for name in self._names(role) if n_steps > most_steps else ():
-                cells = self.counts[name]
-                for key in cells:
-                    cells[key] = cells[key] * (most_steps / n_steps)
+            left = min(1.0, most_steps / n_steps) if n_steps else 1.0
+            for cells in self._of(role):
+                cells.update({key: cell * left for key, cell in cells.items()})
 
     def roles(self) -> list[str]:
         """Roles that were counted, in order."""
-        return sorted({role_of(name) for name in self.counts})
+        return sorted({role for role, _ in self.counts})
 
     def _cells(self, role: str | None, form: str = "") -> list[tuple[int, Counts]]:
-        """Keys and counts of all, of a role, or of a role in one form."""
-        return [cell for name in self._names(role, form) for cell in self.counts[name].items()]
+        """Keys and counts of all, of a role in all forms, or of a role in one form."""
+        return [cell for cells in self._of(role, form) for cell in cells.items()]
 
-    def _names(self, role: str | None, form: str = "") -> list[str]:
+    def _of(self, role: str | None, form: str = "") -> list[dict[int, Counts]]:
         return [
-            name
-            for name in self.counts
-            if role is None or (name == name_of(role, form) if form else role_of(name) == role)
+            cells
+            for (who, how), cells in self.counts.items()
+            if role in (None, who) and form in ("", how)
         ]
 
     def _cells_known(self, role: str, form: str = "") -> list[tuple[int, Counts]]:
@@ -182,18 +181,9 @@ class Profile:
         n_of_base = self.base.n_drafts(role) if self.base is not None else 0.0
         if self.base is None or not n_of_base:
             return own
-        left = min(1.0, max(BASE_WEIGHT, n_of_base - self.n_drafts(role)) / n_of_base)
+        n_left = max(BASE_WEIGHT, min(n_of_base, MOST_OF_BASE) - self.n_drafts(role))
+        left = min(1.0, n_left / n_of_base)
         return own + [(key, cell * left) for key, cell in self.base._cells(role, form)]
-
-
-def name_of(role: str, form: str = "") -> str:
-    """Under which name the drafts of a role are counted in replies with this form of edits."""
-    return f"{role}{_IN_FORM}{form}" if form else role
-
-
-def role_of(name: str) -> str:
-    """The role of a name."""
-    return name.partition(_IN_FORM)[0]
 
 
 def require_vocabulary(profile: Profile, tokenizer: str) -> None:

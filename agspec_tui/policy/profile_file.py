@@ -43,18 +43,24 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
     created: str
     """When it was written."""
     roles: dict[str, tuple[_Cell, ...]]
-    """Counts of each role."""
+    """Counts of each role in replies that were asked for no edits, or in no known form."""
+    forms: dict[str, dict[str, tuple[_Cell, ...]]] = {}
+    """Counts of each form of edits, by role."""
 
 
 def encode(profile: Profile) -> bytes:
     """The profile as JSON, in a fixed order; counts are rounded to hundredths."""
-    roles = {
-        role: tuple(
+    roles: dict[str, tuple[_Cell, ...]] = {}
+    forms: dict[str, dict[str, tuple[_Cell, ...]]] = {}
+    for (role, form), cells in sorted(profile.counts.items()):
+        packed = tuple(
             _Cell(key, _pairs(cell[FAILED]), _pairs(cell[CENSORED]))
             for key, cell in sorted(cells.items())
         )
-        for role, cells in sorted(profile.counts.items())
-    }
+        if form:
+            forms.setdefault(role, {})[form] = packed
+        else:
+            roles[role] = packed
     return msgspec.json.encode(
         _File(
             schema=SCHEMA,
@@ -62,6 +68,7 @@ def encode(profile: Profile) -> bytes:
             tokenizer=profile.tokenizer,
             created=profile.created or datetime.now(UTC).isoformat(timespec="seconds"),
             roles=roles,
+            forms=forms,
         )
     )
 
@@ -83,8 +90,11 @@ def decode(data: bytes | str, name: str) -> Profile:
     if found.schema != SCHEMA:
         raise DraftError(f"{name} has schema {found.schema}, not {SCHEMA}", HINT)
     profile = Profile(found.model, found.tokenizer, found.created)
-    for role, cells in found.roles.items():
-        profile.counts[role] = {cell.key: _unpacked(cell, name) for cell in cells}
+    of_reply = {(role, ""): cells for role, cells in found.roles.items()}
+    for role, of_form in found.forms.items():
+        of_reply |= {(role, form): cells for form, cells in of_form.items() if form}
+    for reply, cells in of_reply.items():
+        profile.counts[reply] = {cell.key: _unpacked(cell, name) for cell in cells}
     return profile
 
 

@@ -144,8 +144,7 @@ class Speaker:
                 summarised=prompt.summarised,
             )
         )
-        command = self._command(role, turn, _transcript(role.system, prompt.text), limit)
-        command = replace(command, form=form)
+        command = self._command(role, turn, _transcript(role.system, prompt.text), limit, form)
         finished = await self._generate(_as_candidate(command, role, candidate), request)
         self._publish(_row(role, turn, finished, candidate.number))
         if finished.stop_reason == "cancelled":
@@ -159,13 +158,19 @@ class Speaker:
         return await self._interrupts.guard(self._client.context.count(messages))
 
     def _command(
-        self, role: Role, turn: int, messages: tuple[Message, ...], max_tokens: int
+        self,
+        role: Role,
+        turn: int,
+        messages: tuple[Message, ...],
+        max_tokens: int,
+        form: str = "",
     ) -> Generate:
         return Generate(
             request=0,
             sequence=role.name,
             turn=turn,
             role=role.name,
+            form=form,
             messages=messages,
             max_tokens=max_tokens,
             grammar=role.grammar,

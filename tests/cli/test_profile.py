@@ -45,8 +45,8 @@ def test_caps_and_counts_are_written_for_each_role(tmp_path, smollm2, capsys, ow
     profile = read_profile(path)
     assert profile.model == smollm2.stem
     assert len(profile.tokenizer) == 64
-    assert set(profile.counts) == {"planner", "coder"}
-    assert all(profile.n_drafts(role) > 0 for role in profile.counts)
+    assert profile.roles() == ["coder", "planner"]
+    assert all(profile.n_drafts(role) > 0 for role in profile.roles())
     document = json.loads(figures.read_text())
     assert [row["role"] for row in document["rows"]] == ["coder", "planner", "all"]
     for row in document["rows"]:
@@ -62,7 +62,7 @@ def test_a_profile_for_every_model_counts_all_roles_together(tmp_path, smollm2, 
     args = ["profile", str(trace(tmp_path / "t.jsonl")), "--model", str(smollm2)]
     assert run([*args, "--any-model", "--output", str(path)]) == 0
     profile = read_profile(path)
-    assert (profile.model, profile.tokenizer, set(profile.counts)) == ("", "", {"all"})
+    assert (profile.model, profile.tokenizer, profile.roles()) == ("", "", ["all"])
     assert run([*args, "--any-model"]) == 2
     assert "--output" in capsys.readouterr().err
 

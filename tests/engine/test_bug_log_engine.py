@@ -7,10 +7,8 @@ import pytest
 from agspec_tui.commands import ConfigureDrafting, LoadModel, Sampling
 from agspec_tui.drafting.choose import make_drafter
 from agspec_tui.engine.llama import LlamaBackend
-from agspec_tui.events import ModelLoaded, SessionStarted
 from agspec_tui.policy.fixed import Fixed
 from agspec_tui.policy.off import Off
-from agspec_tui.tui.state import UiState
 from tests.engine.one_reply import reply_of
 
 pytestmark = pytest.mark.model
@@ -48,41 +46,3 @@ async def test_e07_loading_a_model_leaves_the_outputs_of_this_process_alone(
         (s.st_dev, s.st_ino) for s in before
     ]
     assert capfd.readouterr() == ("still here\n", "")
-
-
-@pytest.mark.parametrize(
-    ("drafter", "policy", "rollback", "shown"),
-    [
-        ("agspec-sam", "goodput", True, "on (agspec-sam · goodput)"),
-        ("none", "goodput", True, "off"),
-        ("agspec-sam", "off", True, "off"),
-        ("agspec-sam", "goodput", False, "off (it has no past)"),
-    ],
-)
-def test_e08_one_word_says_whether_anything_is_drafted(drafter, policy, rollback, shown):
-    state = UiState()
-    state.session_started(
-        SessionStarted(
-            session_id="s",
-            repo="r",
-            model="m",
-            drafter=drafter,
-            policy=policy,
-            roles=("coder",),
-            test_command="",
-        )
-    )
-    state.model_loaded(
-        ModelLoaded(
-            model="m",
-            device="CPU",
-            n_ctx=512,
-            n_vocab=9,
-            n_threads=1,
-            load_s=0.1,
-            n_exact=7,
-            rollback=rollback,
-            no_rollback="" if rollback else "it has no past",
-        )
-    )
-    assert state.drafting == shown

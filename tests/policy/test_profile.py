@@ -75,7 +75,7 @@ def test_mean_reusable_length():
 
 
 def test_counts_of_a_session_lean_on_the_base():
-    live = Profile(base=filled(30, 1500))
+    live = Profile(base=filled(30, 5000))
     assert live.survival("coder", SHORT)[19] > 0.9
     live.merge(filled(3, 2000))
     assert live.survival("coder", SHORT)[19] < 0.1
@@ -99,7 +99,9 @@ def test_a_form_of_edits_has_its_own_estimate_and_leans_on_its_role():
     assert survivals[0] < 0.2 < 0.5 < survivals[1] == survivals[2]
     assert profile.roles() == ["coder"]
     assert profile.n_drafts("coder") == 3000
+    profile.add("strange/role", SHORT, 64, 2)  # a name of somebody else's is a name
     again = decode(encode(profile), "it")
+    assert again.roles() == ["coder", "strange/role"]
     assert again.survival("coder", diff) == pytest.approx(profile.survival("coder", diff))
 
 

@@ -59,21 +59,23 @@ def say(
 
 def plain(seed: int, texts: Sequence[str], **more: int) -> GenerationFinished:
     events: list[EngineEvent] = []
-    decoder = Decoder(NgramBackend(seed), make_drafter("none"), Off(), events.append)
+    backend = NgramBackend(seed, n_ctx=N_CTX)
+    decoder = Decoder(backend, make_drafter("none"), Off(), events.append)
     return say(decoder, events, texts, **more)
 
 
 DRAFTERS = st.sampled_from([*NAMES, f"agspec-sam{RESUMED}", "naive", "garbage"])
 POLICIES = st.sampled_from(["fixed", "agspec", "own"])
-# Three of the longest leave just the room in the context that a reply is promised.
-TEXTS = st.lists(st.text("abcdef \n", max_size=28), min_size=1, max_size=3)
+TEXTS = st.lists(st.text("abcdef \n", max_size=30), min_size=1, max_size=3)
+N_CTX = 260
+"""Three of the longest leave the room that a reply is promised, and less than it may ask for."""
 
 
 @given(st.integers(0, 255), DRAFTERS, POLICIES, st.integers(1, 40), TEXTS, st.integers(1, 90))
 @settings(max_examples=150, deadline=None)
 def test_any_drafter_and_policy_gives_the_plain_tokens(seed, drafter, policy, k, texts, max_tokens):
     events: list[EngineEvent] = []
-    backend = NgramBackend(seed)
+    backend = NgramBackend(seed, n_ctx=N_CTX)
     decoder = Decoder(backend, drafter_of(drafter, seed), policy_of(policy, k), events.append)
     drafted = say(decoder, events, texts, max_tokens=max_tokens)
     expected = plain(seed, texts, max_tokens=max_tokens)

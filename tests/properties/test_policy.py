@@ -109,7 +109,7 @@ def test_merging_adds_the_counts_and_fading_bounds_them(some, more):
     profile.merge(profile_of(more))
     assert profile.n_steps() == len(some) + len(more)
     profile.fade(most_steps=5)
-    assert all(profile.n_steps(role) <= 5.001 for role in profile.counts)
+    assert all(profile.n_steps(role) <= 5.001 for role in profile.roles())
 
 
 @given(EVIDENCE)

@@ -7,6 +7,8 @@ from agspec_tui.events import (
     ContextReported,
     EngineFailed,
     Event,
+    ModelLoaded,
+    SessionStarted,
     StepCommitted,
     TurnFinished,
 )
@@ -159,3 +161,41 @@ def test_the_log_says_how_full_the_context_is_and_what_was_left_out_of_it():
     assert "! summarised, to fit: earlier attempts" in text
     assert "took up 900 tokens" in text
     assert "not taken up: planner: its file is damaged" in text
+
+
+@pytest.mark.parametrize(
+    ("drafter", "policy", "rollback", "shown"),
+    [
+        ("agspec-sam", "goodput", True, "on (agspec-sam · goodput)"),
+        ("none", "goodput", True, "off"),
+        ("agspec-sam", "off", True, "off"),
+        ("agspec-sam", "goodput", False, "off (it has no past)"),
+    ],
+)
+def test_e08_one_word_says_whether_anything_is_drafted(drafter, policy, rollback, shown):
+    state = UiState()
+    state.session_started(
+        SessionStarted(
+            session_id="s",
+            repo="r",
+            model="m",
+            drafter=drafter,
+            policy=policy,
+            roles=("coder",),
+            test_command="",
+        )
+    )
+    state.model_loaded(
+        ModelLoaded(
+            model="m",
+            device="CPU",
+            n_ctx=512,
+            n_vocab=9,
+            n_threads=1,
+            load_s=0.1,
+            n_exact=7,
+            rollback=rollback,
+            no_rollback="" if rollback else "it has no past",
+        )
+    )
+    assert state.drafting == shown
