@@ -69,9 +69,11 @@ def _as_in_file(hunk: Hunk, place: Place, lines: Sequence[str]) -> Hunk:
         return hunk
     own: dict[str, str] = {}
     for line, at in zip(hunk.old, place.at, strict=True):
+        if at < 0 or not line:  # an empty line may be a new one as well as a copied one
+            continue
         body = line.lstrip()
-        if at >= 0 and body:
-            own.setdefault(line, line[: len(line) - len(body)] + lines[at].lstrip())
+        margin = line[: len(line) - len(body)]  # a blank line has none to keep
+        own.setdefault(line, margin + lines[at].lstrip() if body else lines[at])
     return replace(
         hunk,
         old=tuple(own.get(line, line) for line in hunk.old),

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Set
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from agspec_tui.errors import EditError
@@ -15,6 +15,7 @@ from agspec_tui.forms.types import Landing
 from tests.properties.edits import (
     DIALECTS,
     JSON_MANGLES,
+    LINES,
     PATH,
     PLAIN,
     ROW_MANGLES,
@@ -111,7 +112,17 @@ def test_a_diff(edit, how, n, prose, crlf):
     hold(edit, landed("udiff", reply.replace("\n", "\r\n") if crlf else reply, edit), how)
 
 
+SAY = LINES[6]
+MOVED_BLANK = Edit(
+    f"def f(x):\n{SAY}\n\n{SAY}\n".encode(),
+    ("def f(x):", SAY, "", SAY),
+    ("def f(x):", "def f(x):", "", SAY, SAY),
+    "\n",
+)
+
+
 @many
+@example(MOVED_BLANK, {"trailing", "outdent"}, 1, "{}", False)
 @given(either, some(*ROW_MANGLES, "no fence", "fence inside"), context, around, st.booleans())
 def test_search_and_replace_blocks(edit, how, n, prose, crlf):
     reply = prose.replace("{}", as_blocks(edit, how, n))
