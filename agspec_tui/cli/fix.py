@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 import msgspec
 
-from agspec_tui.cli.editor import edited, editor
 from agspec_tui.cli.engine_options import candidates_option, engine_options
 from agspec_tui.cli.output import approve_option, record_option
 from agspec_tui.cli.progress import Progress
@@ -17,6 +16,7 @@ from agspec_tui.commands import AnswerApproval, EditPlan, Interrupt, SubmitTask
 from agspec_tui.config import ApprovalMode, Config
 from agspec_tui.errors import AgspecError, UsageError
 from agspec_tui.events import ApprovalRequested, Event, TaskFinished
+from agspec_tui.session.editor import edited, editor
 from agspec_tui.session.plan_text import HELP, plan_text, read_plan_text
 from agspec_tui.session.repo import check_repo, is_secret, list_files
 from agspec_tui.session.report import ReportBuilder, encode

@@ -15,13 +15,16 @@ def editor() -> str:
     return os.environ.get("VISUAL", "").strip() or os.environ.get("EDITOR", "").strip()
 
 
-async def edited(text: str, notes: tuple[str, ...], is_over: Callable[[], bool]) -> str:
+async def edited(
+    text: str, notes: tuple[str, ...], is_over: Callable[[], bool], name: str = "plan.txt"
+) -> str:
     """The text as the person leaves it in their editor.
 
     Args:
         text: what is edited.
         notes: lines that stand above it behind `# `, and are not part of it.
         is_over: whether to close the editor, asked again and again.
+        name: what the editor shows as the file's name.
 
     Raises:
         UsageError: the editor could not be run or failed, or left no text behind.
@@ -29,7 +32,7 @@ async def edited(text: str, notes: tuple[str, ...], is_over: Callable[[], bool])
     command = editor()
     head = "".join(f"# {note}\n" for note in notes) + "\n"
     with tempfile.TemporaryDirectory(prefix="agspec-") as folder:
-        path = Path(folder) / "plan.txt"
+        path = Path(folder) / name
         path.write_text(head + text, encoding="utf-8")
         try:
             words = shlex.split(command)
