@@ -1,6 +1,8 @@
 """Replays a recorded session: a file with one event a line, shown again as if it happened now."""
 
 import asyncio
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -61,23 +63,26 @@ class RecordedSession:
     stops at a recorded question until it is answered; a no, or an interrupt, ends it.
     """
 
-    def __init__(self, path: Path, speed: float = 1.0) -> None:
+    def __init__(self, recording: Path | Sequence[Event], speed: float = 1.0) -> None:
         """Prepare a replay.
 
         Args:
-            path: The recording.
+            recording: The file, or its events.
             speed: 1.0 is the recorded pace, 2.0 twice as fast; `FASTEST` and `STEPWISE` are
                 special.
         """
         if speed < 0:
             raise UsageError(f"speed {speed} is negative", "use 1 for the recorded pace")
         self.bus = Bus()
-        self._path = path
+        self._recording = recording
         self._speed = speed
+        self._paused = False
         self._events: list[Event] = []
         self._next = 0
+        self._at_s = 0.0  # recorded time up to which everything was shown
         self._question: ApprovalRequested | None = None
         self._go_on = asyncio.Event()
+        self._changed = asyncio.Event()  # the pace is another one now
         self._playing: asyncio.Task[None] | None = None
 
     @property
@@ -85,13 +90,47 @@ class RecordedSession:
         """Events not yet published."""
         return len(self._events) - self._next
 
+    @property
+    def n_events(self) -> int:
+        """Events of the recording."""
+        return len(self._events)
+
+    @property
+    def speed(self) -> float:
+        """How many recorded seconds pass in a second."""
+        return self._speed
+
+    @speed.setter
+    def speed(self, speed: float) -> None:
+        """Take effect at once, also in the middle of a wait."""
+        self._speed = speed
+        self._changed.set()
+
+    @property
+    def paused(self) -> bool:
+        """True while a paced replay stands still."""
+        return self._paused
+
+    @paused.setter
+    def paused(self, paused: bool) -> None:
+        """Take effect at once."""
+        self._paused = paused
+        self._changed.set()
+
+    @property
+    def asking(self) -> bool:
+        """True while a recorded question waits for its answer."""
+        return self._question is not None
+
     async def start(self) -> None:
         """Read the recording and begin to play it.
 
         Raises:
             UsageError: the recording cannot be read.
         """
-        self._events = read_events(self._path)
+        recording = self._recording
+        self._events = read_events(recording) if isinstance(recording, Path) else list(recording)
+        self._at_s = self._events[0].t_s if self._events else 0.0
         if self._speed == FASTEST:
             self.step(len(self._events))
         elif self._speed > STEPWISE:
@@ -102,21 +141,46 @@ class RecordedSession:
         batch = self._events[self._next : self._next + n]
         for event in batch:
             self._next += 1
+            self._at_s = max(self._at_s, event.t_s)
             self.bus.publish(event)
         return batch
 
+    def step_paused(self) -> None:
+        """Show the next event while the replay stands still; a question has to be answered."""
+        if self._paused and not self.asking and self.n_left:
+            self._ask_if_it_asks(self._events[self._next])
+            self.step()
+
+    def _ask_if_it_asks(self, event: Event) -> None:
+        if isinstance(event, ApprovalRequested):
+            self._question = event
+            self._go_on.clear()
+
     async def _play(self) -> None:
-        before = self._events[0].t_s if self._events else 0.0
         while self._next < len(self._events):
             event = self._events[self._next]
-            await asyncio.sleep(max(0.0, event.t_s - before) / self._speed)
-            before = event.t_s
-            if isinstance(event, ApprovalRequested):
-                self._question = event
-                self._go_on.clear()
+            if await self._pause_before(event):
+                continue
+            self._ask_if_it_asks(event)
             self.step()
             if self._question is not None:
                 await self._go_on.wait()
+
+    async def _pause_before(self, event: Event) -> bool:
+        """Let recorded time pass up to an event; True if the pace changed before that."""
+        self._changed.clear()
+        if self._paused or self._question is not None:
+            await self._changed.wait()
+            return True
+        began = time.monotonic()
+        speed = self._speed
+        try:
+            wait_s = max(0.0, event.t_s - self._at_s) / speed
+            await asyncio.wait_for(self._changed.wait(), wait_s)
+        except TimeoutError:
+            return False
+        self._at_s += (time.monotonic() - began) * speed
+        return True
 
     async def send(self, command: SessionCommand) -> None:
         """Answer the recorded question, or end the replay; other commands change nothing."""
@@ -126,7 +190,7 @@ class RecordedSession:
                     return
                 question, self._question = self._question, None
                 if approved:
-                    self._go_on.set()
+                    self._answered()
                 else:
                     self.bus.publish(
                         ApprovalAnswered(call_id=call_id, approved=False, turn=question.turn)
@@ -141,11 +205,15 @@ class RecordedSession:
                         )
                     )
                     self._question = None
-                    self._go_on.set()
+                    self._answered()
             case Interrupt() | Quit():
                 self._end("the replay was stopped")
             case _:
                 return
+
+    def _answered(self) -> None:
+        self._go_on.set()
+        self._changed.set()
 
     def _end(self, summary: str) -> None:
         """Stop playing; a task that was begun ends as cancelled."""

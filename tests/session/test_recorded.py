@@ -104,6 +104,44 @@ async def test_a_recorded_plan_cannot_be_changed_and_the_replay_goes_on(tmp_path
     await session.close()
 
 
+async def test_a_replay_stands_still_steps_and_goes_on(recording):
+    session = RecordedSession(recording, speed=1.0)
+    session.paused = True
+    seen = session.bus.subscribe()
+    await session.start()
+    await asyncio.sleep(0.2)
+    assert seen.drain() == []
+    session.step_paused()
+    session.step_paused()
+    assert kinds(seen.drain()) == ["TaskSubmitted", "Warned"]
+    session.step_paused()
+    session.step_paused()  # the question waits for its answer
+    assert kinds(seen.drain()) == ["ApprovalRequested"]
+    assert session.asking
+    await session.send(AnswerApproval(call_id=4, approved=True))
+    await asyncio.sleep(0.2)
+    assert seen.drain() == []  # it still stands still
+    session.paused = False
+    await asyncio.sleep(0.3)
+    assert kinds(seen.drain()) == ["TaskFinished"]
+    session.step_paused()
+    await session.close()
+
+
+async def test_the_pace_can_be_changed_in_the_middle_of_a_wait(tmp_path):
+    path = tmp_path / "slow.jsonl"
+    write_events(path, [TaskSubmitted(text="x", t_s=0.0), Warned(message="a", hint="", t_s=60.0)])
+    session = RecordedSession(path, speed=1.0)
+    seen = session.bus.subscribe()
+    await session.start()
+    await asyncio.sleep(0.1)
+    assert kinds(seen.drain()) == ["TaskSubmitted"]
+    session.speed = 600.0
+    await asyncio.sleep(0.5)
+    assert kinds(seen.drain()) == ["Warned"]
+    await session.close()
+
+
 @pytest.mark.parametrize("command", [Interrupt(), Quit()])
 async def test_an_interrupt_ends_the_replay(recording, command):
     session = RecordedSession(recording, STEPWISE)
