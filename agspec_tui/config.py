@@ -190,6 +190,11 @@ def evals_dir() -> Path:
     return Path(platformdirs.user_data_dir("agspec-tui")) / "evals"
 
 
+def exports_dir() -> Path:
+    """Where the screen writes tables that it is asked to keep. Not created here."""
+    return Path(platformdirs.user_data_dir("agspec-tui")) / "exports"
+
+
 def logs_dir() -> Path:
     """Where the engine's log files go. Not created here."""
     return Path(platformdirs.user_log_dir("agspec-tui"))

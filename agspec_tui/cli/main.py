@@ -28,6 +28,7 @@ _COMMANDS: dict[str, tuple[str, str, str]] = {
     "corpus": ("agspec_tui.cli.corpus", "corpus", "Build and check the global corpus."),
     "profile": ("agspec_tui.cli.profile", "profile", "Count how far drafts hold."),
     "sessions": ("agspec_tui.cli.sessions", "sessions", "List, resume and delete sessions."),
+    "demo": ("agspec_tui.cli.demo", "demo", "Show a recorded session, without a model."),
     "models": ("agspec_tui.cli.models", "models", "List, pull and check models."),
 }
 """Module, attribute and one-line help of each command; a module is imported when it is used."""

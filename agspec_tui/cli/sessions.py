@@ -1,4 +1,4 @@
-"""`agspec-tui sessions`: list, show, resume, export, undo, redo, delete."""
+"""`agspec-tui sessions`: list, show, resume, replay, export, undo, redo, delete."""
 
 import asyncio
 import base64
@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from agspec_tui.cli.demo import headless_option, play, speed_option, step_option
 from agspec_tui.cli.fix import check_writable, read_issue, work_headless
 from agspec_tui.cli.output import printable, table, write_json
 from agspec_tui.cli.progress import Progress
@@ -151,6 +152,22 @@ def resume(
     if yes:
         return work_headless(session, text, json_file)
     return open_screen(session, config, root, text)
+
+
+@sessions.command("replay")
+@_ID
+@speed_option(1.0)
+@step_option
+@headless_option
+def replay(name: str, speed: float, step: bool, headless: bool) -> int:
+    """Show a stored session again as it happened, without a model; nothing is changed."""
+    path = find_session(sessions_dir(), name)
+    content = read_session(path)
+    if not content.events:
+        raise UsageError(f"session {path.stem} holds no events", "agspec-tui sessions show ID")
+    _say_notes(path, content)
+    repo = Path(content.meta.repo) if content.meta else Path()
+    return play(content.events, repo, speed=speed, step=step, headless=headless)
 
 
 @sessions.command("undo")

@@ -16,6 +16,7 @@ from agspec_tui.errors import ThemeError
 from agspec_tui.tui import theme as themes
 from agspec_tui.tui.screens.help import HelpScreen
 from agspec_tui.tui.screens.main import MainScreen
+from agspec_tui.tui.screens.replay import Paced, ReplayScreen
 from agspec_tui.tui.source import Source
 from agspec_tui.tui.state import UiState
 from agspec_tui.tui.text import one_line
@@ -57,12 +58,15 @@ class AgspecApp(App[Outcome]):
         model: str,
         theme: str = themes.DEFAULT,
         issue: str = "",
+        replay: Paced | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
         self._source = source
+        self._repo = repo.resolve()
         self._wanted_theme = theme
         self._issue = issue
+        self._replay = replay
         self._clock = clock
         self._source_closed = False
         self._mouse = True
@@ -89,7 +93,15 @@ class AgspecApp(App[Outcome]):
         """Put on the theme and open the main screen."""
         self._use_themes()
         self._catch_signals()
-        self.main = MainScreen(self._source, self.state, issue=self._issue, clock=self._clock)
+        self.main = (
+            MainScreen(
+                self._source, self.state, repo=self._repo, issue=self._issue, clock=self._clock
+            )
+            if self._replay is None
+            else ReplayScreen(
+                self._source, self.state, self._replay, repo=self._repo, clock=self._clock
+            )
+        )
         self.push_screen(self.main)
 
     def _use_themes(self) -> None:

@@ -48,6 +48,7 @@ from agspec_tui.session.load_notes import load_notes
 from agspec_tui.tui import entries
 from agspec_tui.tui.lines import Line, Span
 from agspec_tui.tui.numbers import seconds
+from agspec_tui.tui.provenance import Origin, origin_of
 from agspec_tui.tui.state import UiState
 
 Severity = Literal["information", "warning", "error"]
@@ -73,7 +74,7 @@ class View(Protocol):
         """Append whole lines to the transcript."""
         ...
 
-    def stream(self, text: str, style: str, gutter: Span) -> None:
+    def stream(self, text: str, style: str, gutter: Span, origin: Origin | None = None) -> None:
         """Append streamed text to the transcript."""
         ...
 
@@ -186,7 +187,8 @@ class Bridge:
         if n_marked < 0:  # not counted: the step is marked whole, its bonus token included
             n_marked = len(event.text) if event.n_accepted else 0
         if event.text[:n_marked]:
-            self._view.stream(event.text[:n_marked], "accepted", gutter)
+            text = event.text[:n_marked]
+            self._view.stream(text, "accepted", gutter, origin_of(event, text))
         if event.text[n_marked:]:
             self._view.stream(event.text[n_marked:], "", gutter)
 
@@ -280,6 +282,7 @@ class Bridge:
                 for message, hint in load_notes(event):
                     view.write(entries.warning(message, hint))
             case Calibrated():
+                self._state.calibrated(event)
                 view.write(entries.calibrated(event))
             case EngineFailed():
                 sentence = entries.engine_ended(event)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
+from agspec_tui.tui.provenance import Origin
 from agspec_tui.tui.text import break_points, visible
 
 MAX_LINE_CHARS = 2000
@@ -18,6 +19,8 @@ class Span(NamedTuple):
     """Text that is safe to show, see `text.visible`."""
     style: str
     """Name of a style: `transcript--NAME` of the stylesheet; empty for plain."""
+    origin: Origin | None = None
+    """Where it was copied from, if it is an accepted draft."""
 
 
 NO_SPAN = Span("", "")
@@ -39,7 +42,7 @@ class Line:
     n_chars: int = 0
     """Characters in `spans`; kept so that appending stays cheap."""
 
-    def append(self, text: str, style: str = "") -> None:
+    def append(self, text: str, style: str = "", origin: Origin | None = None) -> None:
         """Add foreign text without line feeds; what exceeds `MAX_LINE_CHARS` is left out."""
         if not text or self.n_chars > MAX_LINE_CHARS:
             return
@@ -48,9 +51,10 @@ class Line:
             shown = shown[: MAX_LINE_CHARS - self.n_chars] + " … line cut here"
             self.n_chars = MAX_LINE_CHARS + 1
         self.n_chars += len(shown)
-        if self.spans and self.spans[-1].style == style:
+        last = self.spans[-1] if self.spans else NO_SPAN
+        if self.spans and last.style == style and last.origin is origin:
             shown = self.spans.pop().text + shown
-        self.spans.append(Span(shown, style))
+        self.spans.append(Span(shown, style, origin))
 
     def text(self) -> str:
         """The line without styles and gutter."""
@@ -89,15 +93,15 @@ def _split(spans: list[Span], breaks: list[int]) -> list[list[Span]]:
     pieces: list[list[Span]] = [[]]
     edges = iter([*breaks, -1])
     edge, offset = next(edges), 0
-    for text, style in spans:
+    for text, style, origin in spans:
         rest = text
         while edge >= 0 and offset + len(rest) > edge:
             cut = edge - offset
             if cut:
-                pieces[-1].append(Span(rest[:cut], style))
+                pieces[-1].append(Span(rest[:cut], style, origin))
             pieces.append([])
             rest, offset, edge = rest[cut:], edge, next(edges)
         if rest:
-            pieces[-1].append(Span(rest, style))
+            pieces[-1].append(Span(rest, style, origin))
         offset += len(rest)
     return pieces

@@ -165,5 +165,40 @@ class RejectedPerTurn:
         return [*made, "".join(f"{text:<{_TURN_CELLS}}" for text in labels).ljust(width)]
 
 
+class DraftLength:
+    """D of each step, against the cap."""
+
+    title = "draft length"
+    short = "drafted"
+
+    def seen(self, series: RoleSeries) -> bool:
+        """True after the first step."""
+        return series.n_steps > 0
+
+    def now(self, series: RoleSeries) -> str:
+        """D of the newest step."""
+        return f"{series.drafted[-1]:.0f}"
+
+    def mean(self, series: RoleSeries) -> str:
+        """Mean of D, and the cap."""
+        return f"{series.drafted_mean:.1f}  cap {series.cap}"
+
+    def scale(self, roles: Iterable[RoleSeries]) -> tuple[float, float]:
+        """From nothing to the longest draft."""
+        return 0.0, max([2.0, *(value for series in roles for value in series.drafted)])
+
+    def caption(self, scale: tuple[float, float]) -> str:
+        """The top of the chart."""
+        return f"tokens a step · top {scale[1]:.0f}"
+
+    def chart(
+        self, series: RoleSeries, width: int, height: int, scale: tuple[float, float]
+    ) -> list[str]:
+        """One column a step."""
+        return columns(series.drafted, width, height, scale[1])
+
+
 MEASURES: tuple[Measure, ...] = (AcceptLength(), AlphaDrift(), RejectedPerTurn())
-"""The panels, top to bottom."""
+"""The panels of the main screen, top to bottom."""
+ALL_MEASURES: tuple[Measure, ...] = (*MEASURES, DraftLength())
+"""Those of the speculation screen."""

@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from agspec_tui.events import (
+    Calibrated,
     GenerationFinished,
     ModelLoaded,
     PrefillProgressed,
@@ -13,6 +14,7 @@ from agspec_tui.events import (
     TurnFinished,
     TurnStarted,
 )
+from agspec_tui.tui.tally import Speculation
 
 HISTORY = 120
 """Points each series keeps."""
@@ -42,6 +44,12 @@ class RoleSeries:
     """A + 1 of the newest steps."""
     alpha: deque[float] = field(default_factory=lambda: deque(maxlen=HISTORY))
     """α after the newest steps."""
+    drafted: deque[float] = field(default_factory=lambda: deque(maxlen=HISTORY))
+    """D of the newest steps."""
+    cap: int = 0
+    """K_max at the newest step."""
+    sum_drafted: int = 0
+    """ΣD of the session."""
     rejections: deque[TurnRejections] = field(default_factory=lambda: deque(maxlen=HISTORY))
     """One entry a turn, the newest last."""
     n_steps: int = 0
@@ -64,6 +72,11 @@ class RoleSeries:
         return self.sum_alpha / self.n_steps if self.n_steps else 0.0
 
     @property
+    def drafted_mean(self) -> float:
+        """Mean of D over the steps; 0 without steps."""
+        return self.sum_drafted / self.n_steps if self.n_steps else 0.0
+
+    @property
     def rejected_mean(self) -> float:
         """Mean of rejected tokens over turns; 0 without turns."""
         if not self.rejections:
@@ -77,6 +90,9 @@ class RoleSeries:
         self.sum_alpha += event.alpha
         self.accept.append(event.n_accepted + 1)
         self.alpha.append(event.alpha)
+        self.drafted.append(event.n_drafted)
+        self.sum_drafted += event.n_drafted
+        self.cap = event.cap
         self.n_context = event.n_context
         if not self.rejections or self.rejections[-1].turn != event.turn:
             self.rejections.append(TurnRejections(event.turn))
@@ -132,6 +148,8 @@ class UiState:
         default_factory=lambda: {role: RoleSeries(role) for role in DEFAULT_ROLES}
     )
     """Series of each role, in the order they speak."""
+    speculation: Speculation = field(default_factory=Speculation)
+    """Counts of all drafts."""
     tok_per_s: float = 0.0
     """Decoding rate of the present or last turn; 0 before the first."""
     n_prompt: int = 0
@@ -148,6 +166,8 @@ class UiState:
     """What is being done now, in a word or two."""
     working: bool = False
     """True from the submission of a task to its end."""
+    n_waiting: int = 0
+    """Tasks that wait for the present one to end."""
     stopping: bool = False
     """True from the user's interrupt to the end of the task."""
     engine_error: str = ""
@@ -198,6 +218,10 @@ class UiState:
         if not self.working:
             self.activity = "idle"
 
+    def calibrated(self, event: Calibrated) -> None:
+        """The cost of target passes is known."""
+        self.speculation.plain.calibrated(event)
+
     def engine_failed(self, sentence: str) -> None:
         """The engine is gone, and with it the cache."""
         self.engine_error = sentence
@@ -239,6 +263,7 @@ class UiState:
         """Take in one step."""
         self.prefill = None
         self.series(event.role).add_step(event)
+        self.speculation.step(event)
         self.turn_tokens += len(event.ids)
         self.turn_steps += 1
         self.turn_accept += event.n_accepted + 1

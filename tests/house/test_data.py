@@ -86,7 +86,8 @@ def test_samples_have_an_issue_and_a_bug_to_fix():
 
 
 def test_data_folders_are_mapped_into_the_package():
-    assert {"agents", "themes", "profiles", "bench/prompts"} == set(data_folders())
+    expected = {"agents", "themes", "profiles", "bench/prompts", "examples"}
+    assert expected == set(data_folders())
 
 
 @pytest.mark.parametrize("folder", data_folders())

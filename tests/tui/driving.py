@@ -82,6 +82,10 @@ class Driven:
         self.main.draw()
         await self.pilot.pause()
 
+    def told(self) -> list[str]:
+        """What notifications say, the oldest first."""
+        return [one.message for one in self.app._notifications]
+
     def screen_text(self) -> str:
         """What the terminal would show, row by row."""
         width, height = self.app.size

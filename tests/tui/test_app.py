@@ -1,7 +1,7 @@
 import pytest
 
 from agspec_tui.commands import Interrupt, SubmitTask
-from agspec_tui.errors import EngineError, ModelError
+from agspec_tui.errors import EngineError, ModelError, UsageError
 from agspec_tui.events import (
     StepCommitted,
     TaskFinished,
@@ -9,6 +9,8 @@ from agspec_tui.events import (
 )
 from agspec_tui.tui.widgets.prompt import QUIT_AFTER_S, Prompt
 from tests.tui.driving import RecordingSource, driven
+
+DONE = TaskFinished(status="fixed", summary="", diff="", wall_s=1.0)
 
 
 async def type_text(d, text):
@@ -53,14 +55,54 @@ async def test_an_issue_given_at_the_start_is_sent_when_the_source_is_ready():
         assert d.source.commands == [SubmitTask(text="broken")]
 
 
-async def test_a_second_task_waits_in_the_prompt_while_one_runs():
+async def test_further_tasks_wait_their_turn():
+    async with driven() as d:
+        await d.show(TaskSubmitted(text="first"))
+        for text in ("more", "again"):
+            d.main.query_one(Prompt).focus()
+            await type_text(d, text)
+            await d.pilot.press("enter")
+            await d.pilot.pause()
+        assert d.source.commands == []
+        assert d.main.query_one(Prompt).text == ""
+        assert "2 waiting" in d.screen_text()
+        await d.show(DONE)
+        await d.pilot.pause(0.3)
+        assert d.source.commands == [SubmitTask(text="more")]
+        await d.show(TaskSubmitted(text="more"), DONE)
+        await d.pilot.pause(0.3)
+        assert d.source.commands == [SubmitTask(text="more"), SubmitTask(text="again")]
+
+
+async def test_stopping_a_task_gives_back_those_that_wait():
     async with driven() as d:
         await d.show(TaskSubmitted(text="first"))
         await type_text(d, "more")
         await d.pilot.press("enter")
+        await type_text(d, "half")
+        await d.pilot.press("escape")
         await d.pilot.pause()
-        assert d.source.commands == []
-        assert d.main.query_one(Prompt).text == "more"
+        assert d.source.commands == [Interrupt()]
+        await d.show(DONE)
+        await d.pilot.pause(0.3)
+        assert d.source.commands == [Interrupt()]
+        assert d.main.query_one(Prompt).text == "more\n\nhalf"
+
+
+class Unwilling(RecordingSource):
+    """A source that takes no task."""
+
+    async def send(self, command) -> None:
+        self.commands.append(command)
+        raise UsageError("no", "not now")
+
+
+async def test_a_task_that_is_refused_leaves_the_prompt_free():
+    async with driven(Unwilling()) as d:
+        await type_text(d, "more")
+        await d.pilot.press("enter")
+        await d.pilot.pause(0.3)
+        assert not d.app.state.working
 
 
 class Slow(RecordingSource):

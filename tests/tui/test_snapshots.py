@@ -22,7 +22,7 @@ SCENES = {
 }
 
 
-def compare(snap_compare, scene: str, size: tuple[int, int], theme: str) -> bool:
+def compare(snap_compare, scene: str, size: tuple[int, int], theme: str, *keys: str) -> bool:
     recording, stop = SCENES[scene]
     source, clock = RecordingSource(recording), Clock()
     app = AgspecApp(source, repo=Path("durations"), model="test-model", theme=theme, clock=clock)
@@ -35,6 +35,10 @@ def compare(snap_compare, scene: str, size: tuple[int, int], theme: str) -> bool
         await pilot.pause()
         clock.now += 2.0
         await pilot.pause(0.3)
+        for key in keys:
+            await pilot.press(key)
+            await app.workers.wait_for_complete()
+            await pilot.pause(0.3)
 
     return snap_compare(app, terminal_size=size, run_before=play)
 
@@ -43,6 +47,13 @@ def compare(snap_compare, scene: str, size: tuple[int, int], theme: str) -> bool
 @pytest.mark.parametrize("scene", SCENES)
 def test_the_screen_looks_as_it_should(snap_compare, scene, size):
     assert compare(snap_compare, scene, size, "agspec-dark")
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("theme", ["agspec-dark", "agspec-light"])
+@pytest.mark.parametrize("key", ["f9", "ctrl+o", "f5", "f1", "slash"])
+def test_what_a_key_opens_looks_as_it_should(snap_compare, key, theme, size):
+    assert compare(snap_compare, "fixed", size, theme, key)
 
 
 @pytest.mark.parametrize("theme", ["agspec-light", "high-contrast", "ansi-dark"])

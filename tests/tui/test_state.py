@@ -41,7 +41,7 @@ class ListView:
     def write(self, lines):
         self.lines.extend(item.text() for item in lines)
 
-    def stream(self, text, style, gutter):
+    def stream(self, text, style, gutter, origin=None):
         self.streamed += text
         self.marked += text if style == "accepted" else ""
 

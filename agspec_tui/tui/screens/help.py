@@ -18,6 +18,8 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("Enter", "send the issue"),
             ("Ctrl+J, Shift+Enter", "break the line"),
             ("↑ ↓ on an empty prompt", "earlier issues"),
+            ("@ and /", "files and commands; Tab takes one"),
+            ("Ctrl+G", "write in your own editor"),
         ),
     ),
     (
@@ -25,7 +27,8 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (
             ("Esc", "stop what is being done"),
             ("y, Enter / n, Esc", "yes / no to a question"),
-            ("e", "edit the plan asked about; Ctrl+S sends it"),
+            ("e", "edit the plan that is asked about"),
+            ("Ctrl+S", "send the edited plan"),
             ("u, F7", "undo the last turn"),
             ("F8", "redo what was undone"),
         ),
@@ -33,16 +36,44 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
         "Transcript",
         (
-            ("PgUp PgDn, wheel", "scroll; End follows again"),
+            ("PgUp PgDn, wheel", "scroll"),
+            ("End", "follow what arrives"),
             ("m, F2", "mark drafted and accepted text"),
+            ("p, Ctrl+O, click", "where accepted text was copied from"),
             ("drag, Ctrl+C", "select and copy"),
             ("F6", "mouse to the terminal, and back"),
+        ),
+    ),
+    (
+        "Speculation",
+        (
+            ("g, ← →", "group by role, turn, source, form"),
+            ("x", "export the table as CSV"),
+            ("Esc, s, F9", "back"),
+        ),
+    ),
+    (
+        "Copied from",
+        (
+            ("← →", "older, newer accepted text"),
+            ("Esc, p, q, Enter", "back"),
+        ),
+    ),
+    (
+        "Replay",
+        (
+            ("Space", "stand still, go on"),
+            (".", "show one event"),
+            ("+ −", "faster, slower"),
         ),
     ),
     (
         "Screen",
         (
             ("d, F3", "what the numbers mean"),
+            ("i, F5", "what drafts did for this turn"),
+            ("s, F9", "speculation: charts, table, export"),
+            ("l", "the log; r reads it again"),
             ("t, F4", "next theme"),
             ("Tab, Shift+Tab", "move the focus"),
             ("?, F1", "this page"),

@@ -1,6 +1,10 @@
 """The main screen: lays out the widgets, shows what the bridge tells, and sends commands."""
 
+import asyncio
+import contextlib
+from collections import deque
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import ClassVar
 
 from textual import on
@@ -8,7 +12,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from agspec_tui.commands import (
@@ -20,17 +23,23 @@ from agspec_tui.commands import (
     SubmitTask,
     Undo,
 )
-from agspec_tui.errors import EngineError
+from agspec_tui.errors import AgspecError, EngineError
 from agspec_tui.events import ApprovalRequested
+from agspec_tui.session.repo import list_files
 from agspec_tui.tui import entries
-from agspec_tui.tui.bridge import Bridge, Severity
+from agspec_tui.tui.bridge import Bridge
+from agspec_tui.tui.complete import COMMANDS, wanted
 from agspec_tui.tui.lines import Line, Span
 from agspec_tui.tui.measures import DEFINITION, MEASURES
+from agspec_tui.tui.provenance import Origin
 from agspec_tui.tui.screens.approval import Answer, ApprovalScreen
+from agspec_tui.tui.screens.openers import Openers
 from agspec_tui.tui.screens.plan import PlanScreen
+from agspec_tui.tui.screens.speculation import turn_details
 from agspec_tui.tui.source import Source
 from agspec_tui.tui.state import UiState
 from agspec_tui.tui.text import one_line
+from agspec_tui.tui.widgets.completion import Completion
 from agspec_tui.tui.widgets.header import HeaderStrip
 from agspec_tui.tui.widgets.panels import Meters, Panel
 from agspec_tui.tui.widgets.prompt import Prompt
@@ -43,7 +52,7 @@ PANEL_TICKS = 3
 """Charts are drawn every so many ticks: a core spent on drawing is a core the model lacks."""
 
 
-class MainScreen(Screen[None]):
+class MainScreen(Openers):
     """Header, transcript, panels, prompt."""
 
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - its type is Textual's
@@ -55,25 +64,38 @@ class MainScreen(Screen[None]):
         Binding("escape", "interrupt", "Stop", key_display="Esc"),
         Binding("f2", "marks", "Marks", key_display="F2"),
         Binding("f3", "definition", "Meaning", key_display="F3"),
+        Binding("f5", "details", "Details", key_display="F5"),
+        Binding("f9", "speculation", "Speculation", key_display="F9"),
         # Before the prompt, which would select all of its text.
         Binding("f7", "undo", "Undo", key_display="F7", show=False, priority=True),
         Binding("f8", "redo", "Redo", key_display="F8", show=False),
         Binding("m", "marks", show=False),
         Binding("u", "undo", show=False),
         Binding("d", "definition", show=False),
+        Binding("i", "details", show=False),
+        Binding("p", "provenance", show=False),
+        Binding("ctrl+o", "provenance", show=False, priority=True),
+        Binding("ctrl+g", "editor", show=False, priority=True),
+        Binding("l", "log", show=False),
+        Binding("s", "speculation", show=False),
         Binding("pageup", "pages(-1)", show=False),
         Binding("pagedown", "pages(1)", show=False),
         Binding("end", "follow", show=False),
     ]
 
     def __init__(
-        self, source: Source, state: UiState, *, issue: str, clock: Callable[[], float]
+        self,
+        source: Source,
+        state: UiState,
+        *,
+        repo: Path,
+        issue: str,
+        clock: Callable[[], float],
     ) -> None:
-        super().__init__()
+        super().__init__(state, repo)
         self._source = source
-        self._state = state
         self._clock = clock
-        self._waiting_task = issue
+        self._waiting = deque([issue] if issue else [])
         self._started_up = False
         self._question: ApprovalRequested | None = None
         self._tick = 0
@@ -92,19 +114,36 @@ class MainScreen(Screen[None]):
                     yield Panel(self._state, measure)
         yield Static(id="banner", markup=False)
         yield Static(DEFINITION, id="definition", markup=False)
+        yield Static(id="details", markup=False)
         yield StatusLine(self._state)
-        yield Prompt(id="prompt")
+        completion = Completion()
+        yield completion
+        yield Prompt(completion, id="prompt")
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         """Begin to listen, then make the source ready while the screen is up."""
-        self.query_one(Prompt).focus()
+        self.focus_first()
+        self.run_worker(self._list_files(), group="files", exit_on_error=False)
         self.set_interval(TICK_S, self.tick)
         self.run_worker(self._start(), group="start", exit_on_error=False)
 
-    async def _start(self) -> None:
+    def focus_first(self) -> None:
+        """Focus what is used first."""
+        self.query_one(Prompt).focus()
+
+    async def _list_files(self) -> None:
+        """Names for `@file`; a folder that is none of git's or ours has none."""
+        with contextlib.suppress(AgspecError, OSError):
+            self.query_one(Prompt).paths = await asyncio.to_thread(list_files, self._repo)
+
+    def opening_note(self) -> str:
+        """What is being done while the source is made ready."""
         model = one_line(self._state.model)
-        self.write(entries.note(f"loading {model}…" if model else "loading the model…"))
+        return f"loading {model}…" if model else "loading the model…"
+
+    async def _start(self) -> None:
+        self.write(entries.note(self.opening_note()))
         error = await self.bridge.attempt(self._source.start())
         if error is not None:
             self.exit_code = 3 if isinstance(error, EngineError) else 2
@@ -112,9 +151,7 @@ class MainScreen(Screen[None]):
             self._draw_numbers()
             return
         self._started_up = True
-        if self._waiting_task:
-            task, self._waiting_task = self._waiting_task, ""
-            self._send(SubmitTask(text=task))
+        self._send_waiting()
 
     # ── drawing ──────────────────────────────────────────────────────────────────────────────────
 
@@ -125,6 +162,7 @@ class MainScreen(Screen[None]):
             self._stale = True
             self._open_question()
             self._draw_numbers()
+        self._send_waiting()
         if self._stale and self._tick % PANEL_TICKS == 0:
             self._draw_charts()
             self._stale = False
@@ -153,6 +191,9 @@ class MainScreen(Screen[None]):
         self.query_one(Meters).show()
         for panel in self.query(Panel):
             panel.show()
+        details = self.query_one("#details", Static)
+        if details.has_class("-shown"):
+            details.update(turn_details(self._state, self.size.width))
 
     # ── what the bridge asks ─────────────────────────────────────────────────────────────────────
 
@@ -160,9 +201,9 @@ class MainScreen(Screen[None]):
         """Append whole lines to the transcript."""
         self.query_one(Transcript).extend(lines)
 
-    def stream(self, text: str, style: str, gutter: Span) -> None:
+    def stream(self, text: str, style: str, gutter: Span, origin: Origin | None = None) -> None:
         """Append streamed text to the transcript."""
-        self.query_one(Transcript).stream(text, style, gutter)
+        self.query_one(Transcript).stream(text, style, gutter, origin)
 
     def ask(self, question: ApprovalRequested) -> None:
         """Keep the question; it is opened once all waiting events have been taken in."""
@@ -190,10 +231,6 @@ class MainScreen(Screen[None]):
             if isinstance(screen, ApprovalScreen) and screen.call_id == call_id:
                 screen.withdraw()
 
-    def alert(self, message: str, severity: Severity) -> None:
-        """Show a notification; its text is foreign, so markup is off."""
-        self.app.notify(one_line(message), severity=severity, markup=False)
-
     # ── commands ─────────────────────────────────────────────────────────────────────────────────
 
     def _send(self, command: SessionCommand) -> None:
@@ -203,26 +240,61 @@ class MainScreen(Screen[None]):
         error = await self.bridge.attempt(self._source.send(command))
         if error is not None and isinstance(command, Interrupt):
             self._state.stopping = False
+        if error is not None and isinstance(command, SubmitTask):
+            self._state.task_ended(None)
 
     @on(Prompt.Submitted)
     def _submit(self, message: Prompt.Submitted) -> None:
         if message.text in ("q", "quit", "exit"):
             self.run_worker(self.app.action_quit())
-        elif self._state.working:
-            self.query_one(Prompt).text = message.text
-            self.alert("a task is being worked on; Esc stops it", "warning")
+            return
+        command = wanted(message.text)
+        if command is not None and command.kind == "command":
+            self._run_command(command.typed)
+            return
+        self._waiting.append(message.text)
+        self._state.n_waiting = len(self._waiting)
+        if self._state.working:
+            self.alert(
+                "it waits for the present task; Esc stops that and gives it back", "information"
+            )
+            self._draw_status()
         elif not self._started_up:
-            self._waiting_task = message.text
             self.write(entries.note("the task starts as soon as the model is loaded"))
         else:
-            self._send(SubmitTask(text=message.text))
+            self._send_waiting()
+
+    def _run_command(self, name: str) -> None:
+        """Do what `/name` stands for; its beginning is enough if nothing else begins so."""
+        found = [one for one in COMMANDS if one.startswith(name)]
+        if name in COMMANDS or len(found) == 1:
+            action, _ = COMMANDS[name if name in COMMANDS else found[0]]
+            self.run_worker(self.run_action(action), group="command", exit_on_error=False)
+        else:
+            self.alert(f"/{name} is no command; there are /{', /'.join(COMMANDS)}", "warning")
+
+    def _send_waiting(self) -> None:
+        """Send the oldest task that waits, if the session is free for it."""
+        if self._started_up and self._waiting and not self._state.working:
+            self._state.task_started()  # until its first event says so
+            self._send(SubmitTask(text=self._waiting.popleft()))
+            self._state.n_waiting = len(self._waiting)
             self.query_one(Transcript).action_follow()
             self.query_one(Transcript).focus()
+
+    def _give_back_waiting(self) -> None:
+        """Put tasks that wait back into the prompt: whoever stops one wants none of the next."""
+        if self._waiting and self._started_up:
+            prompt = self.query_one(Prompt)
+            prompt.text = "\n\n".join([*self._waiting, *([prompt.text] if prompt.text else [])])
+            self._waiting.clear()
+            self._state.n_waiting = 0
 
     def action_interrupt(self) -> None:
         """Stop what is being done; the screen says so at once."""
         if self._state.working and not self._state.stopping:
             self._state.stopping = True
+            self._give_back_waiting()
             self._draw_status()
             self._send(Interrupt())
         elif not self._started_up:  # the model may be being measured
@@ -253,6 +325,11 @@ class MainScreen(Screen[None]):
     def action_definition(self) -> None:
         """Show or hide what the numbers mean."""
         self.query_one("#definition").toggle_class("-shown")
+
+    def action_details(self) -> None:
+        """Show or hide what speculation did for this turn."""
+        self.query_one("#details").toggle_class("-shown")
+        self._draw_charts()
 
     @on(Prompt.Scrolled)
     def _scrolled(self, message: Prompt.Scrolled) -> None:

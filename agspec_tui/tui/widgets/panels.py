@@ -5,7 +5,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from agspec_tui.tui.entries import role_mark, role_style
-from agspec_tui.tui.measures import MEASURES, Measure
+from agspec_tui.tui.measures import ALL_MEASURES, MEASURES, Measure
 from agspec_tui.tui.state import RoleSeries, UiState
 from agspec_tui.tui.text import fit, one_line, pad
 
@@ -17,7 +17,7 @@ class Panel(Widget):
     """One measure, one block a role: marker, name, newest value, mean, and a chart."""
 
     def __init__(self, state: UiState, measure: Measure) -> None:
-        super().__init__(id=f"panel-{MEASURES.index(measure)}")
+        super().__init__(id=f"panel-{ALL_MEASURES.index(measure)}")
         self._state = state
         self._measure = measure
         self.border_title = Content(measure.title)

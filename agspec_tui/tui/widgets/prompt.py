@@ -1,10 +1,17 @@
-"""The prompt: Enter sends, Ctrl+J breaks the line, Up on an empty prompt brings back older ones."""
+"""The prompt: Enter sends, Ctrl+J breaks the line, Up on an empty prompt brings back older ones.
 
+`@` offers files and a leading `/` commands.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from textual import events
+from textual import events, on
 from textual.message import Message
 from textual.widgets import TextArea
+
+from agspec_tui.tui.complete import offered, wanted
+from agspec_tui.tui.widgets.completion import Completion
 
 QUIT_AFTER_S = 0.4
 """A lone `q` quits after this long, so that a sentence may still begin with q."""
@@ -37,7 +44,7 @@ class Prompt(TextArea):
     class QuitTyped(Message):
         """A lone `q` was typed and nothing followed."""
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, completion: Completion, *, id: str | None = None) -> None:
         super().__init__(
             id=id,
             soft_wrap=True,
@@ -47,6 +54,10 @@ class Prompt(TextArea):
             placeholder="Describe the issue, Enter starts",
         )
         self.cursor_blink = False
+        self.paths: Sequence[str] = ()
+        """Files that `@` offers, relative to the repository."""
+        self._completion = completion
+        self._hidden_for = ""  # the text for which completions were sent away
         self._history: list[str] = []
         self._at: int | None = None
 
@@ -61,6 +72,8 @@ class Prompt(TextArea):
             self.set_timer(QUIT_AFTER_S, self._quit_if_alone)
 
     def _handled(self, key: str) -> bool:
+        if self._completion.is_open and self._completing(key):
+            return True
         if key == "enter":
             self._submit()
         elif key in _NEWLINE_KEYS:
@@ -76,6 +89,46 @@ class Prompt(TextArea):
         else:
             return False
         return True
+
+    def _completing(self, key: str) -> bool:
+        """Move in the completions, take one, or send them away."""
+        if key in ("up", "down"):
+            self._completion.move(1 if key == "down" else -1)
+        elif key in ("tab", "enter"):
+            return self._complete(key)
+        elif key == "escape":
+            self._hidden_for = self._before_cursor()
+            self._completion.offer([])
+        else:
+            return False
+        return True
+
+    def _complete(self, key: str) -> bool:
+        """Take the chosen name; Enter on a whole command sends it."""
+        want, name = wanted(self._before_cursor()), self._completion.chosen
+        self._completion.offer([])
+        if want is None or (key == "enter" and want.typed == name):
+            return False
+        self.insert(name[len(want.typed) :] if name.startswith(want.typed) else "")
+        if not name.startswith(want.typed):
+            row, column = self.cursor_location
+            self.replace(name, (row, column - len(want.typed)), (row, column))
+        if want.kind == "file":
+            self.insert(" ")
+        else:
+            self._hidden_for = self._before_cursor()
+        return True
+
+    def _before_cursor(self) -> str:
+        return self.get_text_range((0, 0), self.cursor_location)
+
+    @on(TextArea.Changed)
+    @on(TextArea.SelectionChanged)
+    def _offer(self) -> None:
+        """Offer what could be meant at the cursor."""
+        before = self._before_cursor()
+        want = None if before == self._hidden_for else wanted(before)
+        self._completion.offer([] if want is None else offered(want, self.paths))
 
     def _submit(self) -> None:
         text = self.text.strip()

@@ -1,7 +1,7 @@
 """The transcript: lines of foreign text drawn row by row, so that only visible rows cost."""
 
 from collections.abc import Iterable, Iterator
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -16,6 +16,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from agspec_tui.tui.lines import NO_SPAN, Line, Row, Span, line, rows
+from agspec_tui.tui.provenance import Origin
 
 MAX_LINES = 5000
 """Lines kept; older ones are dropped, and the first line says how many."""
@@ -29,6 +30,15 @@ STYLES = (
 """Names a span may carry."""
 
 
+class Marked(NamedTuple):
+    """A run of accepted text."""
+
+    line: int
+    """Index of its first line."""
+    origin: Origin
+    """Where it was copied from."""
+
+
 class Transcript(ScrollView, can_focus=True):
     """Appended at the end, followed at the end, until the reader scrolls up."""
 
@@ -40,6 +50,13 @@ class Transcript(ScrollView, can_focus=True):
 
     class FollowingChanged(Message):
         """The end of the transcript is kept in view from now on, or is no longer."""
+
+    class OriginChosen(Message):
+        """An accepted run was clicked."""
+
+        def __init__(self, origin: Origin) -> None:
+            super().__init__()
+            self.origin = origin
 
     marks: var[bool] = var(True)
     """Show which characters were drafted and accepted."""
@@ -76,17 +93,68 @@ class Transcript(ScrollView, can_focus=True):
             self._add(item)
         self._settle()
 
-    def stream(self, text: str, style: str = "", gutter: Span = NO_SPAN) -> None:
+    @property
+    def texts(self) -> list[str]:
+        """The lines without gutters, as shown but not wrapped."""
+        return [item.text() for item in self._lines]
+
+    def marked(self) -> list[Marked]:
+        """The runs of accepted text whose origin is known, oldest first."""
+        runs: list[Marked] = []
+        for number, item in enumerate(self._lines):
+            for span in item.spans:
+                if span.origin is not None and (not runs or runs[-1].origin is not span.origin):
+                    runs.append(Marked(number, span.origin))
+        return runs
+
+    def newest_in_view(self, runs: list[Marked]) -> int:
+        """Index of the last run that begins above the lower edge; −1 without one."""
+        edge = self.scroll_offset.y + self.size.height
+        starts = (self._starts[run.line] < edge for run in runs)
+        return sum(starts) - 1
+
+    def clear(self) -> None:
+        """Forget every line."""
+        self._open, self._n_dropped = None, 0
+        self._rebuild([])
+        self._settle()
+
+    def scroll_to_line(self, number: int) -> None:
+        """Bring a line to the upper edge."""
+        if self._starts:
+            row = self._starts[min(number, len(self._starts) - 1)]
+            self.call_after_refresh(self.scroll_to, y=row, animate=False, immediate=True)
+
+    def on_click(self, event: events.Click) -> None:
+        """Tell which accepted run was clicked, if one was."""
+        at = event.get_content_offset(self)
+        if at is None or self.text_selection is not None:
+            return
+        index, x = self.scroll_offset.y + at.y, at.x
+        for span in self._rows[index] if 0 <= index < len(self._rows) else ():
+            x -= cell_len(span.text)
+            if x < 0:
+                if span.origin is not None and self.marks:
+                    self.post_message(self.OriginChosen(span.origin))
+                return
+
+    def stream(
+        self,
+        text: str,
+        style: str = "",
+        gutter: Span = NO_SPAN,
+        origin: Origin | None = None,
+    ) -> None:
         """Append streamed text; it goes on where the last streamed text stopped."""
         first, *rest = text.split("\n")
         if self._open is None:
             self._open = Line(gutter=gutter, repeat=True)
             self._add(self._open)
-        self._open.append(first, style)
+        self._open.append(first, style, origin)
         self._rewrap_last()
         for part in rest:
             self._open = Line(gutter=gutter, repeat=True)
-            self._open.append(part, style)
+            self._open.append(part, style, origin)
             self._add(self._open)
         self._settle()
 
@@ -190,7 +258,8 @@ class Transcript(ScrollView, can_focus=True):
         if index >= len(self._rows):
             return Strip.blank(width, base)
         segments = [
-            Segment(text, self._style(style)) for text, style in _unmarked_indent(self._rows[index])
+            Segment(span.text, self._style(span.style))
+            for span in _unmarked_indent(self._rows[index])
         ]
         strip = Strip(segments).adjust_cell_length(width, base)
         selected = self.text_selection
