@@ -123,11 +123,12 @@ class AgspecApp(App[Outcome]):
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             try:
-                loop.add_signal_handler(number, self._on_signal)
+                loop.add_signal_handler(number, self.leave)
             except (NotImplementedError, RuntimeError, ValueError):
                 return  # no signal handlers on this platform or outside the main thread
 
-    def _on_signal(self) -> None:
+    def leave(self) -> None:
+        """Close the session and leave, as `q` does."""
         self.run_worker(self.action_quit(), exit_on_error=False)
 
     # ── actions ──────────────────────────────────────────────────────────────────────────────────

@@ -121,6 +121,23 @@ def test_numbers_move_while_the_replay_runs_and_a_question_can_be_answered():
     assert_sane(terminal)
 
 
+@pytest.mark.parametrize("ignored", [False, True], ids=["", "SIGHUP ignored"])
+def test_a_terminal_that_is_gone_ends_the_app(ignored, tmp_path):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN) if ignored else None
+    try:
+        terminal = Terminal(str(FIXED), "20")
+    finally:
+        if ignored:
+            signal.signal(signal.SIGHUP, before)
+    terminal.wait_for(lambda shown: "planning" in shown)
+    os.close(terminal.child.child_fd)  # as a window that is closed, or a connection that is lost
+    began = time.monotonic()
+    while os.waitpid(terminal.child.pid, os.WNOHANG) == (0, 0):
+        assert time.monotonic() - began < 15
+        time.sleep(0.1)
+    terminal.child.child_fd, terminal.child.terminated, terminal.child.closed = -1, True, True
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_the_terminal_as_it_was(number):
     terminal = Terminal(str(FIXED), "inf")
