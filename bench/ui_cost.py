@@ -4,7 +4,7 @@
 
 A reply of real code is streamed at each rate, one step of one token at a time and with drafts of
 four tokens, into the real app on a pty of that size; its CPU time is read from outside, the first
-three seconds left out. The exit code is 1 if a share is above its target: 5 % of a core at 100
+six seconds left out. The exit code is 1 if a share is above its target: 5 % of a core at 100
 tokens/s, 15 % at 1,000.
 """
 
@@ -27,7 +27,7 @@ from agspec_tui.session.recorded import RecordedSession
 from agspec_tui.tui.app import AgspecApp
 
 TARGETS = {100: 0.05, 1000: 0.15}
-WARM_S = 3.0
+WARM_S = 6.0
 _CHARS = 4
 """Characters of a token, about what code has."""
 _ROLES = ("planner", "coder", "executor")

@@ -46,9 +46,10 @@ from agspec_tui.tui.widgets.prompt import Prompt
 from agspec_tui.tui.widgets.status import StatusLine
 from agspec_tui.tui.widgets.transcript import Transcript
 
-TICK_S = 0.1
-"""How often events are taken in, in seconds."""
-PANEL_TICKS = 3
+TICK_S = 0.2
+"""How often events are taken in, in seconds: eyes read no faster, and each time costs a core 10 ms
+that the model lacks."""
+PANEL_TICKS = 5
 """Charts are drawn every so many ticks: a core spent on drawing is a core the model lacks."""
 
 

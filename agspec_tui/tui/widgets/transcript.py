@@ -20,6 +20,8 @@ from agspec_tui.tui.provenance import Origin
 
 MAX_LINES = 5000
 """Lines kept; older ones are dropped, and the first line says how many."""
+MAX_DRAWN = 1000
+"""Rows kept as they were drawn."""
 STYLES = (
     *("muted", "strong", "task", "file", "hunk", "added", "removed", "command", "output"),
     *("error", "warning", "success", "error-strong", "warning-strong", "success-strong"),
@@ -73,6 +75,8 @@ class Transcript(ScrollView, can_focus=True):
         self._n_dropped = 0
         self._open: Line | None = None
         self._styles: dict[str, Style] = {}
+        self._settles = False
+        self._drawn: dict[int, Strip] = {}  # rows as last drawn, without a selection
 
     # ── content ──────────────────────────────────────────────────────────────────────────────────
 
@@ -156,7 +160,9 @@ class Transcript(ScrollView, can_focus=True):
             self._open = Line(gutter=gutter, repeat=True)
             self._open.append(part, style, origin)
             self._add(self._open)
-        self._settle()
+        if not self._settles:  # once for all that arrives together
+            self._settles = True
+            self.call_next(self._settle)
 
     def _add(self, item: Line) -> None:
         self._lines.append(item)
@@ -164,19 +170,36 @@ class Transcript(ScrollView, can_focus=True):
         self._rows.extend(rows(item, self._width or 80))
 
     def _rewrap_last(self) -> None:
+        for row in range(self._starts[-1], len(self._rows)):
+            self._drawn.pop(row, None)
         del self._rows[self._starts[-1] :]
         self._rows.extend(rows(self._lines[-1], self._width or 80))
 
     def _settle(self) -> None:
         """Drop what is over the cap, tell Textual the size, and keep the right row in view."""
         n_gone = self._drop_oldest()
+        self._settles = False
         follow, at = self.following, self.scroll_offset.y
-        self.virtual_size = Size(self._width, len(self._rows))
+        self._resize_virtually()
         if follow:
             self._to_end()
         elif n_gone:
             self.scroll_to(y=max(0, at - n_gone), animate=False, immediate=True)
         self.refresh()
+
+    def _resize_virtually(self) -> None:
+        """Tell Textual how many rows there are, where it can be without a layout of the screen.
+
+        A layout costs more than all that is drawn while text arrives. It is needed where the
+        scroll bar comes or goes, or the width changes; else its range is all that changes.
+        """
+        size = Size(self._width, len(self._rows))
+        needs_bar = size.height > self.size.height
+        if self.show_vertical_scrollbar and needs_bar and self.virtual_size.width == size.width:
+            self.set_reactive(ScrollView.virtual_size, size)
+            self.vertical_scrollbar.window_virtual_size = size.height
+        else:
+            self.virtual_size = size
 
     def _drop_oldest(self) -> int:
         """Drop the oldest tenth once the cap is passed, so that it happens seldom."""
@@ -193,6 +216,7 @@ class Transcript(ScrollView, can_focus=True):
 
     def _rebuild(self, lines: list[Line]) -> None:
         self._lines, self._starts, self._rows = [], [], []
+        self._drawn.clear()
         for item in lines:
             self._add(item)
 
@@ -235,9 +259,11 @@ class Transcript(ScrollView, can_focus=True):
         """Forget the styles of the old theme."""
         super().notify_style_update()
         self._styles.clear()
+        self._drawn.clear()
 
     def watch_marks(self) -> None:
         """Redraw with or without the marks."""
+        self._drawn.clear()
         self.refresh()
 
     def _style(self, name: str) -> Style:
@@ -253,8 +279,13 @@ class Transcript(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Draw one visible row."""
-        width, base = self.size.width, self.rich_style
+        width = self.size.width
         index = self.scroll_offset.y + y
+        selected = self.text_selection
+        known = self._drawn.get(index) if selected is None else None
+        if known is not None and known.cell_length == width:
+            return known
+        base = self.rich_style
         if index >= len(self._rows):
             return Strip.blank(width, base)
         segments = [
@@ -262,10 +293,14 @@ class Transcript(ScrollView, can_focus=True):
             for span in _unmarked_indent(self._rows[index])
         ]
         strip = Strip(segments).adjust_cell_length(width, base)
-        selected = self.text_selection
         if selected is not None and (reach := selected.get_span(index)) is not None:
             strip = self._highlight(strip, index, *reach)
-        return strip.apply_offsets(0, index)
+        strip = strip.apply_offsets(0, index)
+        if selected is None:
+            if len(self._drawn) > MAX_DRAWN:
+                self._drawn.clear()
+            self._drawn[index] = strip
+        return strip
 
     def _highlight(self, strip: Strip, index: int, start: int, end: int) -> Strip:
         """Selection offsets are characters of the row; the strip is cut at cells."""
