@@ -20,6 +20,7 @@ from agspec_tui.forms.types import FileChange, FileEdit, Landing, Placement
 
 Read = Callable[[str], bytes | None]
 
+_FENCES = ("```", "~~~")
 _MARKDOWN = (".md", ".markdown", ".mdx", ".rst", ".mkd")
 _SHRINK_FROM = 20
 _SHRINK_SHARE = 0.4
@@ -167,13 +168,29 @@ def _reading(edit: FileEdit, text: Text) -> str:
     """The reading of a reply's fences that fits the file.
 
     Where the outer fence was too short, bare fences inside the file look like its end. A file that
-    has fences, or is Markdown, is read up to the last one; any other up to the first.
+    has fences, or is Markdown, is read up to the last one; any other up to the first, unless what
+    would be words between blocks then are lines of the file.
+
+    Raises:
+        EditError: both readings may be meant.
     """
     short = edit.whole or ""
     if edit.whole_long is None:
         return short
-    fenced = any(line.startswith(("```", "~~~")) for line in text.lines)
-    return edit.whole_long if fenced or edit.path.lower().endswith(_MARKDOWN) else short
+    fenced = any(line.startswith(_FENCES) for line in text.lines)
+    if fenced or edit.path.lower().endswith(_MARKDOWN):
+        return edit.whole_long
+    known = {line.strip() for line in text.lines} - {""}
+    inside = True
+    for line in edit.whole_long.removeprefix(short).split("\n"):
+        if line.lstrip().startswith(_FENCES):
+            inside = not inside
+        elif not inside and line.strip() in known:
+            raise EditError(
+                f"{edit.path}: where the new text ends is not sure: a fence stands in it",
+                "use a longer fence around the file than those in it",
+            )
+    return short
 
 
 def _refuse_shrink(path: str, n_old: int, n_new: int, allowed: bool) -> None:

@@ -104,6 +104,10 @@ def _blocks(lines: list[str], expected: tuple[str, ...]) -> list[_Block]:
                 f"the reply ends inside a file{where}",
                 "the closing fence is missing: answer again, with every file to its end",
             )
+        if path is None and blocks and blocks[-1].path and index == floor:
+            raise _in_doubt(blocks[-1].path)  # no word between the two: both may be the file's own
+        if path is not None and stop == index + 1 and any(map(fence_at, lines[stop + 1 :])):
+            raise _in_doubt(path)  # an empty file, or one that begins with a fence
         owner = next((i for i, block in reversed([*enumerate(blocks)]) if block.path), None)
         if path is None and not opener.info and owner is not None:
             blocks[owner] = replace(blocks[owner], last=stop)
@@ -111,6 +115,13 @@ def _blocks(lines: list[str], expected: tuple[str, ...]) -> list[_Block]:
             blocks.append(_Block(opener, index + 1, stop, path, alone, stop))
         index = floor = stop + 1
     return blocks
+
+
+def _in_doubt(path: str) -> EditError:
+    return EditError(
+        f"where {path} ends is not sure: a fence follows right behind a fence",
+        "use a longer fence around the file than those in it",
+    )
 
 
 def _begins_with_file(lines: list[str], expected: tuple[str, ...]) -> bool:

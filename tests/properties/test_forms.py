@@ -93,6 +93,14 @@ def hold(edit: Edit, landing: Landing | None, how: Set[str] = frozenset()) -> No
 
 
 @many
+@example(Edit(b"x\n", ("x",), ("```", "```", "x"), "\n"), {"short fence"}, "{}", False)
+@example(
+    Edit(b"x\n```\n", ("x", "```"), ("x", "```", "```python"), "\n"), {"short fence"}, "{}", False
+)
+@example(
+    Edit(b"```\nx\n", ("```", "x"), ("```", "x", "```python"), "\n"), {"short fence"}, "{}", False
+)
+@example(Edit(b"x\nx\n", ("x", "x"), ("x", "```", "x", "```"), "\n"), {"short fence"}, "{}", False)
 @given(either, some("short fence"), around, st.booleans())
 def test_a_whole_file(edit, how, prose, crlf):
     reply = prose.replace("{}", as_whole(edit, how))
