@@ -89,7 +89,7 @@ class TolerantDriver(LinuxDriver):
         """
         leave: Callable[[], None] | None = getattr(self._app, "leave", None)
         if leave is not None:
-            with contextlib.suppress(Exception):  # the app may be closing already
+            with contextlib.suppress(RuntimeError):  # the app may be closing already
                 self._app.call_from_thread(leave)
         time.sleep(GRACE_S)
         os._exit(1)
