@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from agspec_tui.errors import EditError
 from agspec_tui.forms import refusals
 from agspec_tui.forms.diff import unified
+from agspec_tui.forms.fences import end_in_doubt
 from agspec_tui.forms.guards import refuse_placeholders
 from agspec_tui.forms.hunks import edits_of, placements
 from agspec_tui.forms.linediff import changes
@@ -186,10 +187,7 @@ def _reading(edit: FileEdit, text: Text) -> str:
         if line.lstrip().startswith(_FENCES):
             inside = not inside
         elif not inside and line.strip() in known:
-            raise EditError(
-                f"{edit.path}: where the new text ends is not sure: a fence stands in it",
-                "use a longer fence around the file than those in it",
-            )
+            raise end_in_doubt(edit.path)
     return short
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agspec_tui.errors import EditError
 from agspec_tui.forms.text import normalise
 
 _FENCE = re.compile(r"^( {0,3})(`{3,}(?=[^`]*$)|~{3,})[ \t]*(.*?)[ \t]*$")
@@ -59,6 +60,14 @@ def fence_at(line: str) -> Fence | None:
     if match is None:
         return None
     return Fence(len(match[1]), match[2][0], len(match[2]), match[3])
+
+
+def end_in_doubt(path: str) -> EditError:
+    """What is said of a file whose own fences may be the end of the block that it stands in."""
+    return EditError(
+        f"where the new text of {path} ends is not sure: fences stand in it or right behind it",
+        "use a longer fence around the file than those in it",
+    )
 
 
 def closing_fence(lines: Sequence[str], at: int, opener: Fence) -> int | None:

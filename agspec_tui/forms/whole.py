@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from agspec_tui.errors import EditError
 from agspec_tui.forms.base import Form
 from agspec_tui.forms.carriers import is_call
-from agspec_tui.forms.fences import Fence, closing_fence, fence_at
+from agspec_tui.forms.fences import Fence, closing_fence, end_in_doubt, fence_at
 from agspec_tui.forms.paths import (
     expected_path,
     from_first_line,
@@ -105,9 +105,11 @@ def _blocks(lines: list[str], expected: tuple[str, ...]) -> list[_Block]:
                 "the closing fence is missing: answer again, with every file to its end",
             )
         if path is None and blocks and blocks[-1].path and index == floor:
-            raise _in_doubt(blocks[-1].path)  # no word between the two: both may be the file's own
+            raise end_in_doubt(
+                blocks[-1].path
+            )  # no word between the two: both may be the file's own
         if path is not None and stop == index + 1 and any(map(fence_at, lines[stop + 1 :])):
-            raise _in_doubt(path)  # an empty file, or one that begins with a fence
+            raise end_in_doubt(path)  # an empty file, or one that begins with a fence
         owner = next((i for i, block in reversed([*enumerate(blocks)]) if block.path), None)
         if path is None and not opener.info and owner is not None:
             blocks[owner] = replace(blocks[owner], last=stop)
@@ -115,13 +117,6 @@ def _blocks(lines: list[str], expected: tuple[str, ...]) -> list[_Block]:
             blocks.append(_Block(opener, index + 1, stop, path, alone, stop))
         index = floor = stop + 1
     return blocks
-
-
-def _in_doubt(path: str) -> EditError:
-    return EditError(
-        f"where {path} ends is not sure: a fence follows right behind a fence",
-        "use a longer fence around the file than those in it",
-    )
 
 
 def _begins_with_file(lines: list[str], expected: tuple[str, ...]) -> bool:

@@ -27,8 +27,6 @@ class Origin(NamedTuple):
     """`path (view)`, or the label of a message."""
     line: int
     """Line of the file, from 1, in which the draft begins; 0 if it is no file's."""
-    offset: int
-    """Token offset within the document."""
     match_len: int
     """m: tokens before the draft that were the same there."""
     n_accepted: int
@@ -59,7 +57,7 @@ def origin_of(event: StepCommitted, text: str) -> Origin | None:
     if not text or not event.source:
         return None
     return Origin(
-        text, event.role, event.turn, event.source, event.document, event.line, event.offset,
+        text, event.role, event.turn, event.source, event.document, event.line,
         event.match_len, event.n_accepted, event.n_drafted,
     )  # fmt: skip
 

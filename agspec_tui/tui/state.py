@@ -166,8 +166,8 @@ class UiState:
     """What is being done now, in a word or two."""
     working: bool = False
     """True from the submission of a task to its end."""
-    n_waiting: int = 0
-    """Tasks that wait for the present one to end."""
+    waiting: deque[str] = field(default_factory=deque)
+    """Tasks that wait for the present one to end, the oldest first."""
     stopping: bool = False
     """True from the user's interrupt to the end of the task."""
     engine_error: str = ""

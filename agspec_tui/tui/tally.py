@@ -128,13 +128,14 @@ class Speculation:
             tally.saved_s += max(gain_s, 0.0)
             tally.lost_s += max(-gain_s, 0.0)
 
-    def total(self, *, turn: int = 0, role: str = "") -> Tally:
-        """Sums over a turn, a role, or all there is."""
-        return _sum(
-            tally
-            for key, tally in self.tallies.items()
-            if turn in (0, key.turn) and role in ("", key.role)
-        )
+    @property
+    def newest_turn(self) -> int:
+        """The turn of the newest kind of step; 0 before the first."""
+        return next(reversed(self.tallies)).turn if self.tallies else 0
+
+    def total(self, *, turn: int = 0) -> Tally:
+        """Sums over a turn, or all there is."""
+        return _sum(tally for key, tally in self.tallies.items() if turn in (0, key.turn))
 
     def grouped(self, by: Dimension) -> dict[str, Tally]:
         """Sums by one dimension; turns by number, the rest in the order of their first step."""

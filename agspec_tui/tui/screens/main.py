@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import ClassVar
@@ -47,7 +46,7 @@ from agspec_tui.tui.widgets.status import StatusLine
 from agspec_tui.tui.widgets.transcript import Transcript
 
 TICK_S = 0.2
-"""How often events are taken in, in seconds: eyes read no faster, and each time costs a core 10 ms
+"""How often events are taken in, in seconds: eyes read no faster, and each time costs a core 20 ms
 that the model lacks."""
 PANEL_TICKS = 5
 """Charts are drawn every so many ticks: a core spent on drawing is a core the model lacks."""
@@ -96,7 +95,8 @@ class MainScreen(Openers):
         super().__init__(state, repo)
         self._source = source
         self._clock = clock
-        self._waiting = deque([issue] if issue else [])
+        if issue:
+            state.waiting.append(issue)
         self._started_up = False
         self._question: ApprovalRequested | None = None
         self._tick = 0
@@ -253,8 +253,7 @@ class MainScreen(Openers):
         if command is not None and command.kind == "command":
             self._run_command(command.typed)
             return
-        self._waiting.append(message.text)
-        self._state.n_waiting = len(self._waiting)
+        self._state.waiting.append(message.text)
         if self._state.working:
             self.alert(
                 "it waits for the present task; Esc stops that and gives it back", "information"
@@ -276,20 +275,19 @@ class MainScreen(Openers):
 
     def _send_waiting(self) -> None:
         """Send the oldest task that waits, if the session is free for it."""
-        if self._started_up and self._waiting and not self._state.working:
+        if self._started_up and self._state.waiting and not self._state.working:
             self._state.task_started()  # until its first event says so
-            self._send(SubmitTask(text=self._waiting.popleft()))
-            self._state.n_waiting = len(self._waiting)
+            self._send(SubmitTask(text=self._state.waiting.popleft()))
             self.query_one(Transcript).action_follow()
             self.query_one(Transcript).focus()
 
     def _give_back_waiting(self) -> None:
         """Put tasks that wait back into the prompt: whoever stops one wants none of the next."""
-        if self._waiting and self._started_up:
+        if self._state.waiting and self._started_up:
             prompt = self.query_one(Prompt)
-            prompt.text = "\n\n".join([*self._waiting, *([prompt.text] if prompt.text else [])])
-            self._waiting.clear()
-            self._state.n_waiting = 0
+            texts = [*self._state.waiting, prompt.text]
+            prompt.text = "\n\n".join(text for text in texts if text)
+            self._state.waiting.clear()
 
     def action_interrupt(self) -> None:
         """Stop what is being done; the screen says so at once."""

@@ -111,19 +111,16 @@ class SpeculationScreen(Screen[None]):
 def totals(state: UiState, width: int) -> Content:
     """The session in a line, and the present turn in another."""
     lines = [_sentence("session", state.speculation.total(), width)]
-    turns = [key.turn for key in state.speculation.tallies]
-    if turns:
-        total = state.speculation.total(turn=turns[-1])
-        lines.append(_sentence(f"turn {turns[-1]}", total, width))
+    if turn := state.speculation.newest_turn:
+        lines.append(_sentence(f"turn {turn}", state.speculation.total(turn=turn), width))
     return Content("\n").join(lines)
 
 
 def turn_details(state: UiState, width: int) -> Content:
     """What speculation did for the newest turn, for the main screen: time, corpora, lengths."""
-    turns = [key.turn for key in state.speculation.tallies]
-    if not turns:
+    turn = state.speculation.newest_turn
+    if not turn:
         return Content.styled("no drafts yet", "$muted")
-    turn = turns[-1]
     total = state.speculation.total(turn=turn)
     return Content("\n").join(
         [

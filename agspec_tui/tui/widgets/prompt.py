@@ -109,10 +109,8 @@ class Prompt(TextArea):
         self._completion.offer([])
         if want is None or (key == "enter" and want.typed == name):
             return False
-        self.insert(name[len(want.typed) :] if name.startswith(want.typed) else "")
-        if not name.startswith(want.typed):
-            row, column = self.cursor_location
-            self.replace(name, (row, column - len(want.typed)), (row, column))
+        row, column = self.cursor_location
+        self.replace(name, (row, column - len(want.typed)), (row, column))
         if want.kind == "file":
             self.insert(" ")
         else:

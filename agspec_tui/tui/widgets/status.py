@@ -53,8 +53,8 @@ class StatusLine(Widget):
         if state.role:
             who = f"  {role_mark(state.role)} {one_line(state.role)} · turn {state.turn}"
             parts.append((who, "$foreground"))
-        if state.n_waiting:
-            parts.append((f" · {state.n_waiting} waiting", "$text-warning"))
+        if state.waiting:
+            parts.append((f" · {len(state.waiting)} waiting", "$text-warning"))
         if state.prefill is not None:
             return [*parts, *_prefill(state.prefill, width - sum(cell_len(t) for t, _ in parts))]
         if state.turn_steps:
