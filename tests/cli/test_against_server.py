@@ -142,7 +142,9 @@ def test_a_kind_is_judged_by_the_prompts_that_every_way_answered_alike(compare, 
     done, report = compare(server(), model, "--types", "ngram-mod")
     alike = report["ours_over_best_alike"]
     assert alike["prose"] is None
-    assert alike["all"] == alike["talk"] == report["ours_over_best"]["talk"]
+    # The same prompts: only the order of the roundings differs.
+    assert alike["all"] == alike["talk"]
+    assert alike["talk"] == pytest.approx(report["ours_over_best"]["talk"], abs=0.002)
     assert report["ours_over_best"]["prose"] < 1.0 < report["ours_over_best"]["talk"]
     assert (report["ahead"], done.returncode) == (False, 1)  # prose has no other prompts
     assert "prompts answered alike" in done.stdout
