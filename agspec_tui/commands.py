@@ -360,6 +360,20 @@ class AnswerApproval(_Command, frozen=True, kw_only=True):
     """The number of the question."""
     approved: bool
     """Do it, or do without it: files stay as they are, a command does not run, work ends."""
+    left_out: tuple[int, ...] = ()
+    """Of an edit that is approved the hunks that are not written, by their number in its diff,
+    counted from 0 through all of its files."""
+    written: tuple["HunkText", ...] = ()
+    """Hunks whose new lines the person wrote."""
+
+
+class HunkText(msgspec.Struct, frozen=True):
+    """One hunk of an edit as the person wants it."""
+
+    hunk: int
+    """Its number in the diff, counted from 0 through all files."""
+    text: str
+    """All lines of its new side, its context included, with `\\n` line ends."""
 
 
 class StepEdit(msgspec.Struct, frozen=True):

@@ -263,6 +263,10 @@ class ApprovalAnswered(EventRoot, frozen=True, kw_only=True):
     """Number of the question."""
     approved: bool
     """The answer."""
+    left_out: tuple[int, ...] = ()
+    """Hunks of an approved edit that are not written, by their number in its diff, from 0."""
+    written: tuple[int, ...] = ()
+    """Hunks whose new lines the person wrote."""
 
 
 class EditApplied(EventRoot, frozen=True, kw_only=True):

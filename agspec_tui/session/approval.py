@@ -8,6 +8,7 @@ from agspec_tui.config import ApprovalMode
 from agspec_tui.events import ApprovalAnswered, ApprovalRequested, Asks, Event, PlanStep
 from agspec_tui.session.handover import EditSet
 from agspec_tui.session.interrupt import InterruptSwitch
+from agspec_tui.session.wanted import as_wanted
 
 
 class PlanRejected(Exception):
@@ -44,10 +45,10 @@ class Approvals:
         self._review_plan = review_plan
         self._steps: tuple[PlanStep, ...] = ()
         self._n_calls = 0
-        self._open: tuple[ApprovalRequested, asyncio.Future[bool]] | None = None
+        self._open: tuple[ApprovalRequested, asyncio.Future[AnswerApproval]] | None = None
 
-    async def ask(self, edits: EditSet, turn: int) -> bool:
-        """Whether an edit of a turn may be written.
+    async def ask(self, edits: EditSet, turn: int) -> EditSet | None:
+        """What of an edit may be written; None for nothing.
 
         One with places found by likeness only is asked about in every mode; where nobody can be
         asked, it may not be written.
@@ -56,13 +57,16 @@ class Approvals:
             Interrupted: the user stopped the task instead.
         """
         if self.mode == "plan-only" or (edits.doubtful and not self.can_ask):
-            return False
+            return None
         if self.mode in ("auto-edit", "full-auto") and not edits.doubtful:
-            return True
+            return edits
         summary = f"write {', '.join(edits.files)}"
         if edits.doubtful:
             summary += ", placed by likeness only"
-        return await self._answer("edit", turn, "coder", summary, edits.diff, edits=edits)
+        answer = await self._answer("edit", turn, "coder", summary, edits.diff, edits=edits)
+        if not answer.approved:
+            return None
+        return await asyncio.to_thread(as_wanted, edits, answer)
 
     async def ask_command(self, command: str, reason: str, turn: int, role: str) -> bool:
         """Whether a command may run that does not run unasked.
@@ -79,7 +83,7 @@ class Approvals:
         if self.mode == "full-auto":
             return True
         summary = f"run `{command}` ({reason})"
-        return await self._answer("command", turn, role, summary, command=command)
+        return (await self._answer("command", turn, role, summary, command=command)).approved
 
     async def ask_plan(
         self, steps: tuple[PlanStep, ...], turn: int, problem: str = ""
@@ -100,9 +104,10 @@ class Approvals:
         self._steps = steps
         lines = "\n".join(f"{', '.join(step.files)}: {step.change}" for step in steps)
         summary = "work by this plan"
-        if not await self._answer(
+        answer = await self._answer(
             "plan", turn, "planner", summary, lines, steps=steps, problem=problem
-        ):
+        )
+        if not answer.approved:
             raise PlanRejected
         return self._steps
 
@@ -119,7 +124,7 @@ class Approvals:
         """
         if self.mode != "ask":
             return True
-        return await self._answer("go_on", turn, "coder", question, detail)
+        return (await self._answer("go_on", turn, "coder", question, detail)).approved
 
     def take_plan(self, command: EditPlan) -> None:
         """Settle an open question about a plan with another plan."""
@@ -142,9 +147,11 @@ class Approvals:
                 role=question.role,
                 call_id=question.call_id,
                 approved=command.approved,
+                left_out=command.left_out,
+                written=tuple(one.hunk for one in command.written),
             )
         )
-        answer.set_result(command.approved)
+        answer.set_result(command)
 
     async def _answer(
         self,
@@ -158,7 +165,7 @@ class Approvals:
         steps: tuple[PlanStep, ...] = (),
         problem: str = "",
         edits: EditSet | None = None,
-    ) -> bool:
+    ) -> AnswerApproval:
         """Ask one question, and wait for its answer."""
         self._n_calls += 1
         question = ApprovalRequested(
@@ -174,7 +181,7 @@ class Approvals:
             placed=edits.placed if edits else (),
             doubtful=edits.doubtful if edits else (),
         )
-        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[AnswerApproval] = asyncio.get_running_loop().create_future()
         self._open = (question, answer)
         self._publish(question)
         try:
@@ -183,5 +190,5 @@ class Approvals:
             self._open = None
 
 
-async def _result(answer: asyncio.Future[bool]) -> bool:
+async def _result(answer: asyncio.Future[AnswerApproval]) -> AnswerApproval:
     return await answer

@@ -6,22 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agspec_tui.errors import EditError, UsageError
-from agspec_tui.events import Warned
+from agspec_tui.events import GenerationFinished, Warned
 from agspec_tui.forms.base import Form
 from agspec_tui.forms.choose import form as form_named
 from agspec_tui.forms.cut import refuse_cut
 from agspec_tui.forms.types import FileEdit
+from agspec_tui.session.cause import cause_of
 from agspec_tui.session.context import Fitted, fit
 from agspec_tui.session.counting import first_error
+from agspec_tui.session.draws import FIRST, Draws
 from agspec_tui.session.handover import EditSet, RunResult, Step
-from agspec_tui.session.outline import failing_tests
+from agspec_tui.session.lost_names import refuse_lost
+from agspec_tui.session.outline import is_test
 from agspec_tui.session.prompts import CoderContext, ShownFile, Tried, change_stub, coder_blocks
 from agspec_tui.session.services import Services
+from agspec_tui.session.shown_files import relevant_tests, whole_files
 from agspec_tui.session.turn import ONLY, Candidate
 from agspec_tui.session.workspace import Workspace, fingerprint, keep_allowed
 
-_N_SMALL_LINES = 120
-_N_AROUND_LINES = 16
 _N_DIFF_REPLY_TOKENS = 1024
 _N_SPARE_TOKENS = 256
 _N_MIN_REPLY_TOKENS = 128
@@ -49,14 +51,16 @@ class _Task:
 
     number: int
     """Attempts before this one."""
+    form: str
+    """Edit form to ask for."""
     turn: int
     """The turn."""
     steps: Sequence[Step]
     """Steps of the plan."""
     run: RunResult
     """The failing run of the files as they are now."""
-    tests: Mapping[str, str]
-    """Text of the test files by path."""
+    texts: Mapping[str, str]
+    """Text of the repository's files by path."""
 
 
 @dataclass(slots=True)
@@ -83,8 +87,15 @@ class Coding:
     """What was warned of in a turn: candidates would say the same many times."""
     _note: str = ""
     """What the next prompt says about the last reply."""
+    _n_refused: int = 0
+    """Attempts whose replies could not be used."""
     _tells_at_once: bool = False
     """Whether it does so even if it shows nothing else of what was tried."""
+
+    @property
+    def form(self) -> str:
+        """The edit form that is asked for: another one where the last one led to nothing."""
+        return self.services.team.coder.settings.forms.at(self._n_refused)
 
     async def attempt(
         self,
@@ -92,7 +103,7 @@ class Coding:
         turn: int,
         steps: Sequence[Step],
         run: RunResult,
-        tests: Mapping[str, str],
+        texts: Mapping[str, str],
         n_candidates: int = 1,
     ) -> list[EditSet]:
         """Write every step of the plan, one reply each, and land the replies together.
@@ -104,7 +115,7 @@ class Coding:
             turn: the turn.
             steps: steps of the plan.
             run: the failing run of the files as they are now.
-            tests: text of the test files by path.
+            texts: text of the repository's files by path.
             n_candidates: how many such edits are written at once.
 
         Returns:
@@ -117,7 +128,7 @@ class Coding:
             Interrupted: the user stopped it.
             UsageError: not even the smallest prompt fits the context.
         """
-        task = _Task(number, turn, steps, run, tests)
+        task = _Task(number, self.form, turn, steps, run, texts)
         candidates = [Candidate(one, n_candidates) for one in range(1, n_candidates + 1)]
         replies = (self._write(task, one) for one in (candidates if n_candidates > 1 else [ONLY]))
         # All are waited for, also if one fails: none is left behind in the engine.
@@ -141,10 +152,33 @@ class Coding:
             found[name] = replace(found.get(name, edits), n_alike=n_alike)
         self.action = " ".join(sorted(names))
         if not found:
+            self._n_refused += 1
             raise refusals[0]
         return sorted(found.values(), key=lambda edits: -edits.n_alike)
 
     async def _write(self, task: _Task, candidate: Candidate) -> EditSet:
+        """One edit of all steps; one that was tried before or breaks others is drawn again.
+
+        Raises:
+            EditError: no step could be landed, nothing changed, or the edit loses what others use.
+        """
+        n_redraws = self.services.team.coder.settings.sampling.n_redraws
+        draws = Draws(task.number, n_redraws if task.number else 0)
+        while True:
+            edits = await self._write_steps(task, candidate, draws)
+            try:
+                refuse_lost(edits, task.texts, self.issue)
+            except EditError as error:
+                if not draws.spend():
+                    raise
+                self._warn(task.turn, f"a reply is drawn again: {error.message}", error.hint)
+                continue
+            earlier = self._seen.get(fingerprint(edits), task.turn)
+            if earlier == task.turn or not draws.spend():
+                return edits
+            self._warn(task.turn, f"a reply is drawn again: the same edit as in turn {earlier}")
+
+    async def _write_steps(self, task: _Task, candidate: Candidate, draws: Draws) -> EditSet:
         """One edit of all steps.
 
         Raises:
@@ -154,10 +188,10 @@ class Coding:
         refusals: list[EditError] = []
         for step in task.steps:
             try:
-                await self._write_step(task, step, files, candidate)
+                await self._write_step(task, step, files, candidate, draws)
             except EditError as error:
                 refusals.append(error)
-        edits = files.edit_set(self._form_name(task.number))
+        edits = files.edit_set(task.form)
         if not edits.changes:
             raise refusals[0] if refusals else EditError("the reply changes nothing")
         for refusal in refusals:
@@ -184,23 +218,63 @@ class Coding:
         self._tells_at_once = at_once
 
     async def _write_step(
-        self, task: _Task, step: Step, workspace: Workspace, candidate: Candidate
+        self, task: _Task, step: Step, workspace: Workspace, candidate: Candidate, draws: Draws
     ) -> None:
-        """One reply of the coder, staged in the workspace."""
-        turn = task.turn
+        """The coder's reply to a step, staged; one that cannot be used is drawn again.
+
+        Raises:
+            EditError: no reply could be staged; what was wrong with the last one.
+        """
+        by_cause = "cause" in self.services.team.coder.settings.context.at(task.number)
         async with self._preparing:
-            context, prompt = await self._prepare(task, step, workspace)
-        finished = await self.services.speaker.say(
-            self.services.team.coder,
-            turn,
-            prompt.fitted,
-            form=prompt.form.name,
-            max_tokens=prompt.max_tokens,
-            candidate=candidate,
-        )
+            context = await self._prepare(task, step, workspace)
+            prompt = await self._fit(context, task)
+        while True:
+            draw = draws.present
+            if (
+                by_cause and context.files
+            ):  # each draw is of another cause; what follows from it is not drawn
+                said = await cause_of(
+                    self.services, context, prompt.form, task.turn, candidate, draw
+                )
+                async with self._preparing:
+                    prompt = await self._fit(_by(context, said), task)
+                draw = FIRST
+            finished = await self.services.speaker.say(
+                self.services.team.coder,
+                task.turn,
+                prompt.fitted,
+                form=prompt.form.name,
+                max_tokens=prompt.max_tokens,
+                candidate=candidate,
+                draw=draw,
+            )
+            try:
+                self._stage(task.turn, finished, prompt.form, context, workspace, candidate)
+            except EditError as error:
+                if not draws.spend():
+                    raise
+                self._warn(task.turn, f"a reply is drawn again: {error.message}", error.hint)
+            else:
+                return
+
+    def _stage(
+        self,
+        turn: int,
+        finished: GenerationFinished,
+        form: Form,
+        context: CoderContext,
+        workspace: Workspace,
+        candidate: Candidate,
+    ) -> None:
+        """Stage the edit of one reply.
+
+        Raises:
+            EditError: it is cut short, cannot be read or placed, or changes nothing.
+        """
         refuse_cut(finished.stop_reason, finished.n_tokens)
         allowed = (*(file.path for file in context.files), *context.new)
-        edits = self._parse(finished.text, prompt.form, allowed)
+        edits = self._parse(finished.text, form, allowed)
         kept, dropped = keep_allowed(
             edits, allowed, str(self.services.repo), tests_allowed=self.tests_allowed
         )
@@ -213,19 +287,16 @@ class Coding:
         if not workspace.stage(kept, fuzzy=fuzzy):
             raise EditError("the reply changes nothing", "change the lines that are wrong")
 
-    async def _prepare(
-        self, task: _Task, step: Step, workspace: Workspace
-    ) -> tuple[CoderContext, _Prompt]:
-        """What the coder is shown and asked for a step; its files are then drafted from."""
+    async def _prepare(self, task: _Task, step: Step, workspace: Workspace) -> CoderContext:
+        """What the coder is shown for a step; its files are then drafted from."""
         named = (*step.files, *step.new)
         step = await asyncio.to_thread(self._as_it_is, step, task.turn, workspace)
         context = self._context(task, step, workspace)
         if not context.files and not context.new:
             raise EditError(f"{', '.join(named)} cannot be read or made", "was it deleted?")
-        prompt = await self._fit(context, task.number, task.turn)
         for file in (*context.files, *context.reading):
             await self.services.index(file.path, file.text)
-        return context, prompt
+        return context
 
     def _as_it_is(self, step: Step, turn: int, workspace: Workspace) -> Step:
         """The step with the files that it made before among those to change.
@@ -258,11 +329,11 @@ class Coding:
         """What this attempt shows of all that is known."""
         show, run = self.services.team.coder.settings.context.at(task.number), task.run
         n_files = self.services.team.coder.settings.limits.n_files
-        files = _shown(workspace, step.files[:n_files])
+        files = whole_files(workspace, step.files[:n_files])
         changed = [path for path in workspace.staged_paths if path not in step.files]
-        reading = _shown(workspace, changed)
+        reading = whole_files(workspace, changed)
         if "tests" in show:
-            reading += _relevant_tests(task.tests, run)
+            reading += relevant_tests(task.texts, run)
         return CoderContext(
             issue=self.issue,
             files=files,
@@ -272,20 +343,15 @@ class Coding:
             run=run if "failure" in show and not run.ok else None,
             tried=tuple(self.tried[-3:]) if "tried" in show else (),
             note=self._note if "tried" in show or self._tells_at_once else "",
-            reason="reason" in show,
         )
 
-    def _form_name(self, number: int) -> str:
-        return self.services.team.coder.settings.forms.at(number)
-
-    async def _fit(self, context: CoderContext, number: int, turn: int) -> _Prompt:
+    async def _fit(self, context: CoderContext, task: _Task) -> _Prompt:
         """The fullest prompt that leaves room for its reply."""
         coder, speaker = self.services.team.coder, self.services.speaker
         limit = min(coder.settings.sampling.max_tokens, self.services.config.max_tokens)
-        asked = self._form_name(number)
-        names = [asked, *(name for name in coder.settings.forms.in_use() if name != asked)]
+        others = (name for name in coder.settings.forms.in_use() if name != task.form)
         n_files = await speaker.count_text("".join(file.text for file in context.files))
-        for name in names:
+        for name in (task.form, *others):
             form = form_named(name)
             needed = int(n_files * 1.25) + _N_SPARE_TOKENS
             if not form.complete:
@@ -297,7 +363,7 @@ class Coding:
                 coder_blocks(context, form, coder.settings.limits),
                 lambda text: speaker.count(coder, text),
                 speaker.n_ctx - needed,
-                lambda text: speaker.summarise(coder, turn, text),
+                lambda text: speaker.summarise(coder, task.turn, text),
             )
             if fitted is not None:
                 return _Prompt(form, fitted, needed)
@@ -315,6 +381,12 @@ class Coding:
         self.services.publish(Warned(turn=turn, role="coder", message=message, hint=hint))
 
 
+def _by(context: CoderContext, cause: str) -> CoderContext:
+    """A context whose task is a cause; the tests were in view when it was found."""
+    reading = [file for file in context.reading if not is_test(file.path)]
+    return replace(context, change=cause or context.change, reading=reading)
+
+
 def asks_for_tests(issue: str) -> bool:
     """Whether an issue wants tests changed or added; `fix the failing test` does not."""
     wish = r"(?:add|write|create|update|change|extend|adjust|correct|rewrite|edit)"
@@ -324,38 +396,3 @@ def asks_for_tests(issue: str) -> bool:
             r"\btests?\s+(?:is|are)\s+(?:wrong|outdated|incorrect)\b", issue, re.IGNORECASE
         )
     )
-
-
-def _shown(workspace: Workspace, paths: Sequence[str]) -> list[ShownFile]:
-    texts = ((path, workspace.text(path)) for path in paths)
-    return [ShownFile(path, text) for path, text in texts if text is not None]
-
-
-def _relevant_tests(tests: Mapping[str, str], run: RunResult) -> list[ShownFile]:
-    """The first failing test file: whole if it is small, else the lines around its failures."""
-    for path in failing_tests(tests, run.output, run.failing)[:1]:
-        lines = tests[path].split("\n")
-        if len(lines) <= _N_SMALL_LINES:
-            return [ShownFile(path, tests[path])]
-        numbers = re.findall(rf"{re.escape(path)}(?:\"?, line |:|\()(\d+)", run.output)
-        shown = sorted(
-            {
-                line
-                for number in numbers[:4]
-                for line in range(int(number) - _N_AROUND_LINES, int(number) + _N_AROUND_LINES // 2)
-                if 0 <= line < len(lines)
-            }
-        )
-        if shown:
-            return [ShownFile(path, _with_gaps(lines, shown))]
-    return []
-
-
-def _with_gaps(lines: Sequence[str], shown: Sequence[int]) -> str:
-    """The lines with these ascending numbers, and a line that says how many are not shown."""
-    text: list[str] = []
-    for before, line in zip([-1, *shown], [*shown, len(lines)], strict=True):
-        if line - before > 1:
-            text.append(f"[{line - before - 1} lines left out]")
-        text += lines[line : line + 1]
-    return "\n".join(text)

@@ -69,8 +69,6 @@ class CoderContext:
     """Earlier attempts; empty to leave them out."""
     note: str = ""
     """What went wrong with the last reply; stands near the end."""
-    reason: bool = False
-    """Whether the reply begins with the cause of the bug."""
 
 
 def planner_blocks(
@@ -118,6 +116,24 @@ def coder_blocks(context: CoderContext, form: Form, limits: Limits) -> list[Bloc
 
     Files to read go first where there is no room, then what was tried, then the failing run.
     """
+    blocks = _known(context, form, limits)
+    blocks.append(Block(form.instructions().strip(), "Answer format"))
+    blocks.append(Block(_request(context)))
+    return blocks
+
+
+def cause_blocks(context: CoderContext, form: Form, limits: Limits) -> list[Block]:
+    """The same, but for the cause of the failure, which is asked for in place of the edit."""
+    asked = (
+        "Do not write the files yet. Say in one line, which begins with `Cause:`, which line of "
+        f"{_list(file.path for file in context.files)} is wrong and why. Say in a second line, "
+        "which begins with `Fix:`, how that line must read. Then stop: give no code block."
+    )
+    return [*_known(context, form, limits), Block(asked, "Answer format")]
+
+
+def _known(context: CoderContext, form: Form, limits: Limits) -> list[Block]:
+    """What the coder is shown before it is asked for anything."""
     blocks = [Block(context.issue.strip(), "Issue")]
     if context.files:
         shown = "\n".join(form.render_file(file.path, file.text) for file in context.files)
@@ -133,11 +149,6 @@ def coder_blocks(context: CoderContext, form: Form, limits: Limits) -> list[Bloc
         blocks.append(Block(context.change, "Task"))
     if context.tried:
         blocks.append(_tried(context.tried))
-    instructions = form.instructions().strip()
-    if context.reason:  # the reply may then say something before its files
-        instructions = instructions.replace(", and nothing else.", ".", 1)
-    blocks.append(Block(instructions, "Answer format"))
-    blocks.append(Block(_request(context)))
     return blocks
 
 
@@ -215,13 +226,6 @@ def _request(context: CoderContext) -> str:
         said.append(f"Change {_list([file.path for file in context.files])} to solve the issue.")
     if context.new:
         said.append(f"Make the new file {_list(context.new)}.")
-    if context.reason:
-        paths = _list([*(file.path for file in context.files), *context.new])
-        said.append(
-            "Begin with a line `Cause:` that says which line of the code is wrong and why, and a "
-            "line `Fix:` that says how that line must read. Then give the complete new text of "
-            f"{paths} with the fixed line in it, from its first line to its last, below its path."
-        )
     return " ".join(said)
 
 

@@ -185,10 +185,17 @@ class RecordedSession:
     async def send(self, command: SessionCommand) -> None:
         """Answer the recorded question, or end the replay; other commands change nothing."""
         match command:
-            case AnswerApproval(call_id=call_id, approved=approved):
+            case AnswerApproval(call_id=call_id, approved=approved, left_out=out, written=own):
                 if self._question is None or self._question.call_id != call_id:
                     return
                 question, self._question = self._question, None
+                if approved and (out or own):
+                    self.bus.publish(
+                        Warned(
+                            message="a recorded change is written as it was",
+                            hint="the recording goes on with all of it",
+                        )
+                    )
                 if approved:
                     self._answered()
                 else:

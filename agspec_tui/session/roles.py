@@ -15,6 +15,7 @@ import msgspec
 from agspec_tui.commands import SEEDS, Sampling
 from agspec_tui.errors import AgspecError, RoleError
 from agspec_tui.resources import find
+from agspec_tui.session.draws import FIRST, Draw
 
 _File = TypeVar("_File", bound=msgspec.Struct)
 _VARIABLE = re.compile(r"\{\{\s*([A-Za-z0-9_]*)\s*\}\}")
@@ -22,16 +23,48 @@ _RULE = re.compile(r"^\s*([^\s:#\"\[|()]+)\s*::=", re.MULTILINE)
 _LITERAL_OR_SET = re.compile(r'"(?:\\.|[^"\\\n])*"|\[(?:\\.|[^\]\\\n])*\]|#[^\n]*')
 
 
+_SEEDS_A_DRAW = 1_000_000
+"""More than the seeds of all turns and candidates lie apart."""
+
+
 class RoleSampling(Sampling, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a role's reply is generated: the values of `Sampling`, and its length."""
 
     max_tokens: int = 1024
     """Most tokens of one reply."""
+    retry_temperatures: tuple[float, ...] = ()
+    """Temperatures of the attempts behind the first, in order; the last one stays. Empty: all have
+    that of the first."""
+    n_redraws: int = 0
+    """How often a reply that cannot be used is drawn again before that counts as a failed attempt;
+    never in the first attempt."""
+    redraw_warmth: float = 0.4
+    """What each of these draws adds to the temperature."""
 
-    def at(self, turn: int) -> Sampling:
-        """How tokens are chosen at a turn: each has a seed of its own, the same in every run."""
+    def at(self, turn: int, draw: Draw = FIRST) -> Sampling:
+        """How tokens are chosen at a turn: each has seeds of its own, the same in every run.
+
+        Args:
+            turn: the turn.
+            draw: which of the replies to one task it is.
+        """
         values = {name: getattr(self, name) for name in Sampling.__struct_fields__}
-        return Sampling(**{**values, "seed": (self.seed + turn) % SEEDS})
+        order = (self.temperature, *self.retry_temperatures)
+        temperature = order[min(draw.attempt, len(order) - 1)] + self.redraw_warmth * draw.again
+        seed = (self.seed + turn + _SEEDS_A_DRAW * draw.again) % SEEDS
+        return Sampling(**{**values, "temperature": temperature, "seed": seed})
+
+    def fault(self) -> str:
+        """Which value is out of its range, with the range; empty if none is."""
+        if self.n_redraws < 0:
+            return f"n_redraws is {self.n_redraws}, at least 0"
+        if not 0 <= self.redraw_warmth <= 10:
+            return f"redraw_warmth is {self.redraw_warmth}: it lies between 0 and 10"
+        for temperature in self.retry_temperatures:
+            fault = Sampling(temperature=temperature).fault()
+            if fault:
+                return fault.replace("temperature is", "retry_temperatures has")
+        return super().fault()
 
 
 class Forms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,12 +73,12 @@ class Forms(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     default: str = ""
     """Edit form of the first reply; empty for a role that does not edit."""
     retry: tuple[str, ...] = ()
-    """Edit forms of the replies after it, in order; the last one stays."""
+    """Edit forms after attempts whose replies could not be used, in order; the last one stays."""
 
-    def at(self, attempt: int) -> str:
-        """Edit form of an attempt, counted from 0."""
+    def at(self, n_refused: int) -> str:
+        """Edit form after so many such attempts."""
         order = (self.default, *self.retry)
-        return order[min(attempt, len(order) - 1)]
+        return order[min(n_refused, len(order) - 1)]
 
     def in_use(self) -> tuple[str, ...]:
         """Every form once, the default first."""
@@ -57,7 +90,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     show: tuple[tuple[str, ...], ...] = ()
     """One list an attempt, the last one stays; of `plan`, `failure`, `tests`, `tried`, and
-    `reason`, which asks for the cause before the answer."""
+    `cause`, for which the coder is asked first: it then takes the place of the plan."""
 
     def at(self, attempt: int) -> frozenset[str]:
         """What an attempt sees, counted from 0."""
@@ -183,7 +216,7 @@ class Team:
 
 ROLES = ("planner", "coder", "executor")
 WITH_REVIEWER = ("planner", "coder", "reviewer", "executor")
-SHOWABLE = ("plan", "failure", "tests", "tried", "reason")
+SHOWABLE = ("plan", "failure", "tests", "tried", "cause")
 
 
 def load_team() -> Team:

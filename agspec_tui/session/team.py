@@ -106,11 +106,13 @@ class TeamTask:
         self._since_base += 1
         if edits is None or await self._sent_back(edits):
             return None
-        if not await services.approvals.ask(edits, self.turn):
+        wanted = await services.approvals.ask(edits, self.turn)
+        if wanted is None:
             if edits.refusal is not None:
-                self._refuse(0, edits.refusal, edits.form, at_once=True)
+                self._refuse(edits.refusal, edits.form, at_once=True)
                 return None
             return self._ended("cancelled", "The edit was rejected; nothing of it was written.")
+        edits = wanted
         if not await self._write(edits):
             return None
         await self._index(edits.files)
@@ -250,15 +252,20 @@ class TeamTask:
     async def _propose(self, number: int, plan: Plan, base: RunResult) -> EditSet | None:
         """One attempt of the coder; None if its reply could not be landed."""
         steps, n_before = await self._steps(number, plan, base)
-        tests = {path: text for path, text in self._planning.texts.items() if is_test(path)}
+        form = self._coding.form
         try:
             found = await self._coding.attempt(
-                n_before, self.turn, steps, base, tests, self._services.config.candidates
+                n_before,
+                self.turn,
+                steps,
+                base,
+                self._planning.texts,
+                self._services.config.candidates,
             )
         except EditError as error:
             self._n_unreadable = self._n_unreadable + 1 if isinstance(error, UnreadError) else 0
             self._last_action = self._coding.action or error.message
-            self._refuse(n_before, error)
+            self._refuse(error, form)
             return None
         edits, n_tested = await best_of(self._services, found, self.turn)
         for other in found[n_tested:]:
@@ -278,7 +285,7 @@ class TeamTask:
             await asyncio.to_thread(self.workspace.write, edits, self.turn)
         except EditError as error:
             self._coding.forget(edits)
-            self._refuse(0, error, edits.form)
+            self._refuse(error, edits.form)
             return False
         self._services.publish(EditApplied(turn=self.turn, role="coder", files=edits.files))
         return True
@@ -301,14 +308,12 @@ class TeamTask:
 
     # ── words ────────────────────────────────────────────────────────────────────────────────────
 
-    def _refuse(
-        self, number: int, error: EditError, form: str = "", *, at_once: bool = False
-    ) -> None:
-        asked = form or self._services.team.coder.settings.forms.at(number)
+    def _refuse(self, error: EditError, form: str, *, at_once: bool = False) -> None:
         self._services.publish(
-            EditRefused(turn=self.turn, role="coder", form=asked, message=error.one_line())
+            EditRefused(turn=self.turn, role="coder", form=form, message=error.one_line())
         )
-        self._coding.remember_refusal(error, at_once=at_once or isinstance(error, UnreadError))
+        at_once = at_once or bool(error.detail) or isinstance(error, UnreadError)
+        self._coding.remember_refusal(error, at_once=at_once)
         self._log.append(f"Turn {self.turn}: no edit; {error.message}.")
 
     def _warn(self, message: str, hint: str = "") -> None:

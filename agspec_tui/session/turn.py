@@ -17,6 +17,7 @@ from agspec_tui.events import (
     Warned,
 )
 from agspec_tui.session.context import Fitted
+from agspec_tui.session.draws import FIRST, Draw
 from agspec_tui.session.interrupt import Interrupted, InterruptSwitch
 from agspec_tui.session.roles import Role
 
@@ -109,6 +110,7 @@ class Speaker:
         form: str = "",
         max_tokens: int = 0,
         candidate: Candidate = ONLY,
+        draw: Draw = FIRST,
     ) -> GenerationFinished:
         """Generate the reply of `role` to a prompt, in a fresh context behind its system message.
 
@@ -121,6 +123,7 @@ class Speaker:
             form: edit form asked for; empty where none applies.
             max_tokens: most tokens of the reply; 0 for the role's own limit.
             candidate: which of several replies it is.
+            draw: which of the replies to one task.
 
         Raises:
             EngineError: the request was refused, engines died over it, or there is none.
@@ -144,7 +147,8 @@ class Speaker:
                 summarised=prompt.summarised,
             )
         )
-        command = self._command(role, turn, _transcript(role.system, prompt.text), limit, form)
+        messages = _transcript(role.system, prompt.text)
+        command = self._command(role, turn, messages, limit, form, draw)
         finished = await self._generate(_as_candidate(command, role, candidate), request)
         self._publish(_row(role, turn, finished, candidate.number))
         if finished.stop_reason == "cancelled":
@@ -164,6 +168,7 @@ class Speaker:
         messages: tuple[Message, ...],
         max_tokens: int,
         form: str = "",
+        draw: Draw = FIRST,
     ) -> Generate:
         return Generate(
             request=0,
@@ -174,7 +179,7 @@ class Speaker:
             messages=messages,
             max_tokens=max_tokens,
             grammar=role.grammar,
-            sampling=role.settings.sampling.at(turn),
+            sampling=role.settings.sampling.at(turn, draw),
             drafting=role.settings.drafting.enabled,
         )
 

@@ -112,7 +112,6 @@ class Workspace:
             EditError: an edit cannot be landed exactly; nothing is staged then.
         """
         landing = self._landed(edits, fuzzy=fuzzy)
-        self._placements += [self._on_disk(one) for one in landing.placements]
         changed = []
         for change in landing.changes:
             if change.after == change.before:
@@ -121,6 +120,8 @@ class Workspace:
             before = earlier.before if earlier else change.before
             self._staged[change.path] = FileChange(change.path, before, change.after)
             changed.append(change.path)
+        if changed:  # else another reply may take the place of this one
+            self._placements += [self._on_disk(one) for one in landing.placements]
         return tuple(changed)
 
     @property

@@ -19,6 +19,7 @@ from agspec_tui.events import (
 from agspec_tui.session import candidates as candidates_module
 from agspec_tui.session import gate
 from agspec_tui.session.context import Fitted
+from agspec_tui.session.draws import FIRST, Draw
 from agspec_tui.session.interrupt import InterruptSwitch
 from agspec_tui.session.roles import load_team
 from agspec_tui.session.sandbox import Sandbox
@@ -83,7 +84,8 @@ async def test_if_none_passes_the_one_that_fails_least_is_offered(repo, tmp_path
 
 async def test_a_patch_that_failed_in_a_copy_is_not_tried_again(repo, tmp_path):
     first = [whole("calc.py", text) for text in (WORSE, WRONG)]
-    second = [whole("calc.py", text) for text in (WORSE, FIXED)]
+    # In turn 2 the first reply is drawn until no more draws are left, and none of them is new.
+    second = [whole("calc.py", text) for text in (WORSE, FIXED, WORSE, WORSE)]
     path = script(tmp_path, plan("calc.py"), *first, "FAIL: 2", *second, "PASS")
     events = await solve(repo, path, candidates=2)
     assert events[-1].status == "fixed"
@@ -92,7 +94,7 @@ async def test_a_patch_that_failed_in_a_copy_is_not_tried_again(repo, tmp_path):
 
 async def test_a_reply_that_cannot_be_used_does_not_spoil_the_others(repo, tmp_path):
     path = script(
-        tmp_path, plan("calc.py"), "I do not know.", whole("calc.py", FIXED), "…", "PASS"
+        tmp_path, plan("calc.py"), "I do not know.", whole("calc.py", FIXED), *["…"] * 3, "PASS"
     )  # fmt: skip
     events = await solve(repo, path, candidates=3)
     assert events[-1].status == "fixed"
@@ -100,7 +102,7 @@ async def test_a_reply_that_cannot_be_used_does_not_spoil_the_others(repo, tmp_p
 
 
 async def test_replies_that_can_all_not_be_used_are_one_refusal(repo, tmp_path):
-    path = script(tmp_path, plan("calc.py"), "No.", "Never.")
+    path = script(tmp_path, plan("calc.py"), "No.", *["Never."] * 3)
     events = await solve(repo, path, candidates=2, max_turns=1)
     assert events[-1].status == "not_fixed"
     assert len(of(events, EditRefused)) == 1
@@ -169,7 +171,8 @@ async def test_without_a_sandbox_no_patch_runs_before_the_yes(
 async def test_patches_that_were_not_tested_may_come_again(repo, tmp_path, monkeypatch):
     monkeypatch.setattr(candidates_module, "_MAX_COPY_BYTES", 100)
     replies = [whole("calc.py", text) for text in (WRONG, FIXED)]
-    path = script(tmp_path, plan("calc.py"), *replies, "FAIL: 2", *replies, "PASS")
+    again = [whole("calc.py", WRONG)] * 2  # that one was tested
+    path = script(tmp_path, plan("calc.py"), *replies, "FAIL: 2", *replies, *again, "PASS")
     events = await solve(repo, path, candidates=2)
     assert events[-1].status == "fixed"
 
@@ -212,3 +215,20 @@ async def test_real_replies_to_one_prompt_differ(smollm2, make_client):
     assert len({reply.text for reply in replies}) == 3
     rows = [event.candidate for event in events if isinstance(event, TurnFinished)]
     assert sorted(rows) == [1, 2, 3]
+
+
+async def test_real_draws_differ_and_first_ones_do_not(smollm2, make_client):
+    coder, prompt = load_team().coder, Fitted("Write a function that adds two numbers.", 60)
+    client, events = make_client()
+    load = LoadModel(path=str(smollm2), name="smollm2-135m", n_ctx=2048)
+    await client.start(load, ConfigureDrafting())
+    speaker = Speaker(client, events.append, InterruptSwitch(), load.n_ctx)
+
+    async def text(turn, draw):
+        return (await speaker.say(coder, turn, prompt, max_tokens=40, draw=draw)).text
+
+    first = await text(1, FIRST)
+    drawn = [await text(turn, Draw(turn - 1, again)) for turn, again in ((2, 0), (2, 1), (3, 0))]
+    assert len({first, *drawn}) == 4
+    assert await text(2, Draw(1, 1)) == drawn[1]
+    assert await text(4, FIRST) == first

@@ -127,7 +127,7 @@ async def test_the_same_edit_after_a_no_is_not_asked_about_again(repo, tmp_path)
 @pytest.mark.parametrize("mode", ["auto-edit", "full-auto"])
 async def test_where_nobody_can_be_asked_it_is_refused_with_the_nearest_lines(repo, tmp_path, mode):
     person = Person(repo)
-    path = script(tmp_path, plan("calc.py"), NEAR, NEAR, NEAR)
+    path = script(tmp_path, plan("calc.py"), *[NEAR] * 10)
     records = tmp_path / "records"
     events = await solve(
         repo, path, auto=False, approve=mode, on_event=person, record=records, max_turns=3
@@ -138,13 +138,15 @@ async def test_where_nobody_can_be_asked_it_is_refused_with_the_nearest_lines(re
     assert len(refused) == 3
     assert all("the file has no such lines" in event.message for event in refused)
     assert not any("the user" in event.message for event in refused)
-    assert "nearest lines of the file:" in prompts(records, "coder")[2]
+    assert "nearest lines of the file:" in prompts(records, "coder")[1]
     assert changed(repo) == []
 
 
 async def test_candidates_are_not_placed_by_likeness(repo, tmp_path):
     person = Person(repo)
-    path = script(tmp_path, plan("calc.py"), NEAR, NEAR, whole("calc.py", FIXED), NEAR, "PASS")
+    path = script(
+        tmp_path, plan("calc.py"), NEAR, NEAR, whole("calc.py", FIXED), *[NEAR] * 3, "PASS"
+    )
     events = await solve(repo, path, can_ask=True, on_event=person, candidates=2, max_turns=2)
     assert person.asked == []
     assert len(of(events, EditRefused)) == 1
@@ -232,5 +234,5 @@ async def test_a_doubtful_edit_is_never_approved_where_nobody_can_be_asked(mode)
     change = FileChange("calc.py", CALC.encode(), FIXED.encode())
     edits = EditSet("udiff", (change,), "", placed=(place,), doubtful=(DOUBT,))
     assert not approvals.can_ask
-    assert await approvals.ask(edits, 1) is False
+    assert await approvals.ask(edits, 1) is None
     assert published == []

@@ -9,6 +9,7 @@ from agspec_tui.session.prompts import (
     CoderContext,
     ShownFile,
     Tried,
+    cause_blocks,
     change_stub,
     coder_blocks,
     excerpt,
@@ -130,8 +131,10 @@ def test_tests_may_change_only_if_the_issue_asks_for_it(issue, asked):
     assert asks_for_tests(issue) is asked
 
 
-def test_a_reply_with_its_reason_first_is_asked_for_in_the_last_lines():
-    context = CoderContext(issue="i", files=[ShownFile("a.py", "x = 1\n")], new=(), reason=True)
-    text = coder_text(context, form("whole"), Limits())
-    assert text.index("Change `a.py`") < text.index("`Cause:`") < text.index("`Fix:`")
-    assert "and nothing else" not in text
+def test_the_cause_is_asked_for_behind_what_the_edit_is_asked_for_behind():
+    context = CoderContext(issue="i", files=[ShownFile("a.py", "x = 1\n")], new=(), run=RUN)
+    shown = form("whole")
+    asked = joined(cause_blocks(context, shown, Limits()))
+    same = coder_text(context, shown, Limits())[: asked.index("Do not write")]
+    assert asked.startswith(same.removesuffix("## Answer format\n"))
+    assert asked.index("`Cause:`") < asked.index("`a.py` is wrong") < asked.index("`Fix:`")

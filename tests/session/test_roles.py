@@ -1,7 +1,8 @@
 import pytest
 
 from agspec_tui.errors import RoleError
-from agspec_tui.session.roles import Forms, fill, load_role, load_team
+from agspec_tui.session.draws import Draw
+from agspec_tui.session.roles import Forms, RoleSampling, fill, load_role, load_team
 
 CODER = 'schema = 1\nname = "coder"\ndescription = "d"\nprompt = "coder.md"\n'
 FORM = '[forms]\ndefault = "whole"\n'
@@ -49,6 +50,12 @@ def test_the_users_own_file_wins(home):
         (CODER + "[sampling]\nmax_tokens = 0\n", ["coder.toml", "sampling.max_tokens"]),
         (CODER + "[sampling]\ntemperature = -1.0\n", ["coder.toml", "sampling.temperature", "100"]),
         (CODER + "[sampling]\ntop_p = 2.0\n", ["coder.toml", "sampling.top_p is 2.0"]),
+        (CODER + "[sampling]\nn_redraws = -1\n", ["coder.toml", "sampling.n_redraws is -1"]),
+        (CODER + "[sampling]\nredraw_warmth = nan\n", ["coder.toml", "sampling.redraw_warmth"]),
+        (
+            CODER + "[sampling]\nretry_temperatures = [-1.0]\n",
+            ["coder.toml", "sampling.retry_temperatures has -1.0", "100"],
+        ),
         (CODER + "[limits]\nn_files = 0\n", ["coder.toml", "limits.n_files"]),
         (CODER + '[context]\nshow = [["plans"]]\n', ["coder.toml", "`plans`", "failure"]),
         (CODER, ["coder.toml", "forms.default"]),
@@ -115,3 +122,16 @@ def test_the_last_retry_form_stays():
     assert [forms.at(attempt) for attempt in range(5)] == [
         "whole", "udiff", "whole", "whole", "whole",
     ]  # fmt: skip
+
+
+def test_every_attempt_and_every_draw_has_a_temperature_and_a_seed_of_its_own():
+    sampling = RoleSampling(
+        temperature=0.1, retry_temperatures=(0.7, 0.0), redraw_warmth=0.25, seed=5
+    )
+    chosen = [sampling.at(attempt + 1, Draw(attempt)) for attempt in range(4)]
+    assert [one.temperature for one in chosen] == [0.1, 0.7, 0.0, 0.0]
+    assert [one.seed for one in chosen] == [6, 7, 8, 9]
+    again = [sampling.at(2, Draw(1, again)) for again in range(3)]
+    assert [one.temperature for one in again] == [0.7, 0.95, 1.2]
+    assert len({one.seed for one in again}) == 3
+    assert RoleSampling(temperature=0.3).at(4, Draw(3)).temperature == 0.3

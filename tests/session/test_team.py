@@ -190,7 +190,7 @@ async def test_without_tests_an_approved_edit_stays_without_a_verdict(tmp_path, 
 
 async def test_t15_three_replies_that_are_no_edits_end_the_task(repo, tmp_path):
     before = snapshot(repo)
-    path = script(tmp_path, plan("calc.py"), *["I will submit the fix now."] * 5)
+    path = script(tmp_path, plan("calc.py"), *["I will submit the fix now."] * 10)
     events = await solve(repo, path)
     assert events[-1].status == "not_fixed"
     assert len(of(events, EditRefused)) == 3
@@ -207,7 +207,7 @@ async def test_the_same_over_and_over_is_warned_of_and_stopped(repo, tmp_path, o
     before = snapshot(repo)
     is_edit = bug.startswith("L02")
     same = wrong(2) if is_edit else whole("show.py", "x = (\n")
-    path = script(tmp_path, plan("calc.py"), same, *(["FAIL: x"] if is_edit else []), *[same] * 9)
+    path = script(tmp_path, plan("calc.py"), same, *(["FAIL: x"] if is_edit else []), *[same] * 27)
     events = await solve(repo, path, max_turns=9)
     assert events[-1].status == "not_fixed"
     assert "Stopped: the coder does the same over and over." in events[-1].summary
