@@ -226,7 +226,7 @@ class Bridge:
                 if event.approved and self._asks == "edit":
                     state.activity = "writing"
                 view.settled(event.call_id)
-                view.write(entries.note("approved" if event.approved else "rejected"))
+                view.write(entries.answered(event))
             case EditApplied():
                 view.write(entries.note(f"wrote {', '.join(event.files)}"))
             case EditReverted():

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from agspec_tui.events import (
+    ApprovalAnswered,
     Calibrated,
     CandidateTested,
     CommandFinished,
@@ -21,7 +22,7 @@ from agspec_tui.events import (
 )
 from agspec_tui.tui.diff import DiffLine, FileChange, parse
 from agspec_tui.tui.lines import Line, Span, line
-from agspec_tui.tui.numbers import count, seconds
+from agspec_tui.tui.numbers import count, counted, seconds
 from agspec_tui.tui.text import one_line
 
 MAX_DIFF_LINES = 400
@@ -32,7 +33,7 @@ MAX_OUTPUT_LINES = 60
 _QUIET = Span("  ", "")
 _RULER = re.compile(r"([=_-])\1{3,}.*\1{4}$")  # a rule over the width of some other terminal
 _PROGRESS = re.compile(r" {3,}(\[ *\d+%\])$")  # right-aligned on that other terminal
-_STYLES = {
+DIFF_STYLES = {
     "file": "file",
     "meta": "muted",
     "hunk": "hunk",
@@ -40,6 +41,7 @@ _STYLES = {
     "removed": "removed",
     "context": "",
 }
+"""Style of a line of a diff by its kind."""
 
 
 def role_style(role: str) -> str:
@@ -154,7 +156,19 @@ def edit(event: EditProposed) -> list[Line]:
 
 def diff_line(item: DiffLine) -> Line:
     """One line of a diff; the sign stays, so that colour is not the only signal."""
-    return line((item.text, _STYLES[item.kind]), gutter=_QUIET)
+    return line((item.text, DIFF_STYLES[item.kind]), gutter=_QUIET)
+
+
+def answered(event: ApprovalAnswered) -> list[Line]:
+    """A question is settled."""
+    if not event.approved:
+        return note("rejected")
+    text = "approved"
+    if event.left_out:
+        text += f", {counted(len(event.left_out), 'hunk')} left out"
+    if event.written:
+        text += f", {counted(len(event.written), 'hunk')} written by you"
+    return note(text)
 
 
 def file_list(files: list[FileChange]) -> list[Line]:

@@ -6,6 +6,11 @@ def count(n: int) -> str:
     return f"{n:,}".replace(",", " ")
 
 
+def counted(n: int, what: str) -> str:
+    """`1 hunk`, `2 hunks`."""
+    return f"{count(n)} {what}{'s'[: n != 1]}"
+
+
 def short(n: int) -> str:
     """`16k`, `1.8k`, `812`: for places with no room."""
     if n < 1000:

@@ -46,7 +46,7 @@ async def test_the_approval_shows_summary_files_and_the_whole_diff():
         assert question.summary in text
         assert "durations.py  +" in text
         view = d.app.screen.query_one("#approval-diff")
-        shown = [row.removeprefix("  ") for row in view.plain_text.split("\n")]
+        shown = [row[4:] for row in view.plain_text.split("\n")]
         assert shown == question.diff.removesuffix("\n").split("\n")
 
 

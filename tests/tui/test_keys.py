@@ -4,10 +4,10 @@ import pytest
 from textual.binding import Binding
 
 from agspec_tui.tui.app import AgspecApp
-from agspec_tui.tui.screens.approval import ApprovalScreen
+from agspec_tui.tui.screens.approval import ApprovalScreen, TextApprovalScreen
+from agspec_tui.tui.screens.diff_review import DiffScreen
 from agspec_tui.tui.screens.help import KEYS
 from agspec_tui.tui.screens.main import MainScreen
-from agspec_tui.tui.screens.plan import PlanScreen
 from agspec_tui.tui.screens.provenance import ProvenanceScreen
 from agspec_tui.tui.screens.replay import ReplayScreen
 from agspec_tui.tui.screens.speculation import SpeculationScreen
@@ -16,11 +16,11 @@ from agspec_tui.tui.widgets.transcript import Transcript
 NAMES = {
     "escape": "Esc", "enter": "Enter", "question_mark": "?", "pageup": "PgUp", "pagedown": "PgDn",
     "end": "End", "space": "Space", "full_stop": ".", "plus": "+", "equals_sign": "+", "minus": "−",
-    "left": "←", "right": "→",
+    "left": "←", "right": "→", "left_square_bracket": "[", "right_square_bracket": "]",
 }  # fmt: skip
 SCREENS = [
-    AgspecApp, ApprovalScreen, MainScreen, PlanScreen, ProvenanceScreen, ReplayScreen,
-    SpeculationScreen, Transcript,
+    AgspecApp, ApprovalScreen, DiffScreen, MainScreen, ProvenanceScreen, ReplayScreen,
+    SpeculationScreen, TextApprovalScreen, Transcript,
 ]  # fmt: skip
 SHOWN = {word for _, keys in KEYS for shown, _ in keys for word in shown.replace(",", " ").split()}
 

@@ -1,6 +1,6 @@
 """Asks before anything is done: what it is in full, and a yes or a no."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import events
@@ -9,14 +9,12 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Static
+from textual.widgets import Static, TextArea
 
-from agspec_tui.commands import StepEdit
+from agspec_tui.commands import AnswerApproval, StepEdit
 from agspec_tui.events import ApprovalRequested
 from agspec_tui.tui import entries
 from agspec_tui.tui.diff import parse
-from agspec_tui.tui.lines import Line
-from agspec_tui.tui.placing import beside
 from agspec_tui.tui.text import one_line
 from agspec_tui.tui.widgets.transcript import Transcript
 
@@ -37,9 +35,9 @@ DOUBTFUL_TITLE = "Write this change, placed by likeness only?"
 _SCROLL_KEYS = frozenset(
     {"up", "down", "pageup", "pagedown", "home", "end", "left", "right", "tab", "shift+tab"}
 )
-Answer = bool | tuple[StepEdit, ...] | None
-"""`True` approves, `False` rejects, steps are the plan to work by instead of the one asked about;
-`None` means that the question was answered elsewhere."""
+Answer = bool | tuple[StepEdit, ...] | AnswerApproval | None
+"""`True` approves, `False` rejects, steps are the plan to work by instead of the one asked about,
+an `AnswerApproval` approves a part; `None` means that the question was answered elsewhere."""
 
 
 class ApprovalScreen(ModalScreen[Answer]):
@@ -72,7 +70,12 @@ class ApprovalScreen(ModalScreen[Answer]):
             yield Static(one_line(self._question.summary), id="approval-summary", markup=False)
             yield Static(names, id="approval-files", markup=False)
             yield Transcript(id="approval-diff", max_lines=50_000)
+            yield from self.more()
             yield Static(id="approval-keys", markup=False)
+
+    def more(self) -> ComposeResult:
+        """What stands above the keys."""
+        return iter(())
 
     def on_mount(self) -> None:
         """Show what it is about from its beginning."""
@@ -86,24 +89,10 @@ class ApprovalScreen(ModalScreen[Answer]):
 
     def fill(self, view: Transcript) -> None:
         """Put what the question is about into its view."""
-        if self._question.asks == "edit":
-            view.extend(self._change())
-        else:
-            # In full and line by line: the summary is one line, and may be cut.
-            text = self._question.command or self._question.diff
-            for line in text.splitlines():
-                view.extend(entries.note(line))
-
-    def _change(self) -> Iterator[Line]:
-        """What is doubtful about an edit, then its diff with how each hunk found its place."""
-        for doubt in self._question.doubtful:
-            yield from entries.warning(doubt, "")
-        lines, _ = parse(self._question.diff)
-        notes = beside(lines, self._question.placed)
-        for at, item in enumerate(lines):
-            yield entries.diff_line(item)
-            if at in notes:
-                yield from entries.note(notes[at])
+        # In full and line by line: the summary is one line, and may be cut.
+        text = self._question.command or self._question.diff
+        for line in text.splitlines():
+            view.extend(entries.note(line))
 
     def on_screen_resume(self) -> None:
         """The question may have been settled while another screen lay over this one."""
@@ -135,8 +124,7 @@ class ApprovalScreen(ModalScreen[Answer]):
 
     def key_line(self) -> str:
         """What keys do, once they count."""
-        no = "reject, and try again" if self._question.doubtful else "reject"
-        return f"y / Enter  approve     n / Esc  {no}     ↑ ↓ PgUp PgDn  scroll"
+        return "y / Enter  approve     n / Esc  reject     ↑ ↓ PgUp PgDn  scroll"
 
     async def on_event(self, event: events.Event) -> None:
         """Drop keys that were meant for the prompt before any binding sees them."""
@@ -151,3 +139,43 @@ class ApprovalScreen(ModalScreen[Answer]):
         """Close with the answer."""
         if self.listening:
             self.dismiss(approved)
+
+
+class TextApprovalScreen(ApprovalScreen):
+    """A question about something that can be opened as text, with `e`, and sent with Ctrl+S."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("e", "edit", "Edit"),
+        Binding("ctrl+s", "send", "Send"),
+    ]
+
+    @property
+    def editing(self) -> bool:
+        """True while it is open as text."""
+        return self.has_class("-editing")
+
+    def open_text(self) -> None:
+        """Show the text in place of the view."""
+        self.add_class("-editing")
+        area = self.query_one(TextArea)
+        area.cursor_blink = False
+        area.focus()
+        self.show_keys()
+
+    def close_text(self) -> None:
+        """Show the view again."""
+        self.remove_class("-editing")
+        self.query_one(Transcript).focus()
+        self.show_keys()
+
+    def action_edit(self) -> None:
+        """Open it as text."""
+        if self.listening and not self.editing:
+            self.open_text()
+
+    def action_answer(self, approved: bool) -> None:
+        """Close with the answer; from the text Escape only leads back."""
+        if not self.editing:
+            super().action_answer(approved)
+        elif self.listening and not approved:
+            self.close_text()

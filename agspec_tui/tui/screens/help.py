@@ -27,8 +27,11 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (
             ("Esc", "stop what is being done"),
             ("y, Enter / n, Esc", "yes / no to a question"),
-            ("e", "edit the plan that is asked about"),
-            ("Ctrl+S", "send the edited plan"),
+            ("e", "edit the plan, or the hunk, that is asked about"),
+            ("Ctrl+S", "send the edited plan, take the edited hunk"),
+            ("j k, [ ]", "next hunk, hunk before"),
+            ("Space", "leave the hunk out, take it again"),
+            ("v", "old and new side by side"),
             ("u, F7", "undo the last turn"),
             ("F8", "redo what was undone"),
         ),

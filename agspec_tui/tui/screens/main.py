@@ -32,6 +32,7 @@ from agspec_tui.tui.lines import Line, Span
 from agspec_tui.tui.measures import DEFINITION, MEASURES
 from agspec_tui.tui.provenance import Origin
 from agspec_tui.tui.screens.approval import Answer, ApprovalScreen
+from agspec_tui.tui.screens.diff_review import DiffScreen
 from agspec_tui.tui.screens.openers import Openers
 from agspec_tui.tui.screens.plan import PlanScreen
 from agspec_tui.tui.screens.speculation import turn_details
@@ -218,10 +219,14 @@ class MainScreen(Openers):
         def answered(answer: Answer) -> None:
             if isinstance(answer, tuple):
                 self._send(EditPlan(call_id=question.call_id, steps=answer))
+            elif isinstance(answer, AnswerApproval):
+                self._send(answer)
             elif answer is not None:
                 self._send(AnswerApproval(call_id=question.call_id, approved=answer))
 
-        screen = PlanScreen if question.steps else ApprovalScreen
+        screen: type[ApprovalScreen] = PlanScreen if question.steps else ApprovalScreen
+        if question.asks == "edit":
+            screen = DiffScreen
         self.app.push_screen(screen(question, clock=self._clock), answered)
 
     def settled(self, call_id: int) -> None:

@@ -1,10 +1,8 @@
 """Asks about a plan: take it, reject it, or write it otherwise."""
 
 from collections.abc import Callable
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static, TextArea
@@ -13,30 +11,21 @@ from agspec_tui.errors import UsageError
 from agspec_tui.events import ApprovalRequested, PlanStep
 from agspec_tui.session.plan_text import HELP, plan_text, read_plan_text
 from agspec_tui.tui import entries
-from agspec_tui.tui.screens.approval import TITLES, ApprovalScreen
+from agspec_tui.tui.numbers import counted
+from agspec_tui.tui.screens.approval import TITLES, TextApprovalScreen
 from agspec_tui.tui.text import one_line
 from agspec_tui.tui.widgets.transcript import Transcript
 
 
-class PlanScreen(ApprovalScreen):
+class PlanScreen(TextApprovalScreen):
     """Shows the steps; `e` opens them as text.
 
     A plan that the person wrote and the session refused opens as text at once, with the reason.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("e", "edit", "Edit"),
-        Binding("ctrl+s", "send", "Send"),
-    ]
-
     def __init__(self, question: ApprovalRequested, *, clock: Callable[[], float]) -> None:
         super().__init__(question, clock=clock)
         self._text = plan_text(question.steps)
-
-    @property
-    def editing(self) -> bool:
-        """True while the plan is open as text."""
-        return self.has_class("-editing")
 
     def compose(self) -> ComposeResult:
         """How much it is, steps or their text, what is wrong with it, keys."""
@@ -52,10 +41,9 @@ class PlanScreen(ApprovalScreen):
     def fill(self, view: Transcript) -> None:
         """Put the numbered steps into the view; open the text if it has to be corrected."""
         view.extend(entries.steps(self._question.steps))
-        self.query_one(TextArea).cursor_blink = False
         if self._question.problem:
             self._show_problem(self._question.problem)
-            self.call_after_refresh(self._open_text)
+            self.call_after_refresh(self.open_text)
 
     def key_line(self) -> str:
         """What keys do, once they count."""
@@ -63,20 +51,10 @@ class PlanScreen(ApprovalScreen):
             return "Ctrl+S  work by this text     Esc  back; the text is kept"
         return "y / Enter  approve    e  edit    n / Esc  reject    ↑ ↓  scroll"
 
-    def action_edit(self) -> None:
-        """Open the plan as text."""
-        if self.listening and not self.editing:
-            self._open_text()
-
-    def action_answer(self, approved: bool) -> None:
-        """Close with the answer; from the text Escape only leads back to the steps."""
-        if not self.editing:
-            super().action_answer(approved)
-        elif self.listening and not approved:
-            self.remove_class("-editing")
-            self._show_problem("")
-            self.query_one(Transcript).focus()
-            self.show_keys()
+    def close_text(self) -> None:
+        """Show the steps again; the text is kept."""
+        super().close_text()
+        self._show_problem("")
 
     def action_send(self) -> None:
         """Close with the steps of the text, or say why they cannot be read."""
@@ -91,11 +69,6 @@ class PlanScreen(ApprovalScreen):
         except UsageError as error:
             self._show_problem(error.one_line())
 
-    def _open_text(self) -> None:
-        self.add_class("-editing")
-        self.query_one(TextArea).focus()
-        self.show_keys()
-
     def _show_problem(self, problem: str) -> None:
         shown = self.query_one("#plan-problem", Static)
         shown.set_class(bool(problem), "-shown")
@@ -104,4 +77,4 @@ class PlanScreen(ApprovalScreen):
 
 def _size(steps: tuple[PlanStep, ...]) -> str:
     n_steps, n_files = len(steps), len({path for step in steps for path in step.files})
-    return f"{n_steps} step{'s'[: n_steps != 1]}, {n_files} file{'s'[: n_files != 1]}"
+    return f"{counted(n_steps, 'step')}, {counted(n_files, 'file')}"

@@ -129,6 +129,16 @@ class Transcript(ScrollView, can_focus=True):
             row = self._starts[min(number, len(self._starts) - 1)]
             self.call_after_refresh(self.scroll_to, y=row, animate=False, immediate=True)
 
+    def keep_line_in_view(self, number: int, top: int) -> None:
+        """Show the rows from `top` on, or those around a line if it is not among them."""
+        if not self._starts:
+            return
+        row = self._starts[min(number, len(self._starts) - 1)]
+        height = max(1, self.scrollable_content_region.height)
+        if not top <= row < top + height - 1:
+            top = max(0, row - height // 4)
+        self.call_after_refresh(self.scroll_to, y=top, animate=False, immediate=True)
+
     def on_click(self, event: events.Click) -> None:
         """Tell which accepted run was clicked, if one was."""
         at = event.get_content_offset(self)
