@@ -1,8 +1,7 @@
 """What happened: the closed union of events, the only thing that screens, logs and reports read.
 
-Events are frozen, JSON-total structs: text, numbers, booleans, tuples and other such structs. The
-engine process emits `EngineEvent`s over the socket pair; the session adds its own, stamps every
-event with `seq` and `t_s`, and publishes the whole stream. No futures, widgets or arrays inside.
+Events are frozen, JSON-total structs, without futures, widgets or arrays. The engine process emits
+`EngineEvent`s over the socket pair; the session adds its own, stamps each with `seq` and `t_s`.
 """
 
 from typing import Literal
@@ -252,8 +251,7 @@ class ApprovalRequested(EventRoot, frozen=True, kw_only=True):
     placed: tuple[HunkPlaced, ...] = ()
     """Place of every hunk of an edit, in the order they were landed."""
     doubtful: tuple[str, ...] = ()
-    """One line about each place found by likeness only: such an edit is asked about in every mode,
-    and a no lets the coder try again."""
+    """One line about each place found by likeness only: a no lets the coder try again."""
 
 
 class ApprovalAnswered(EventRoot, frozen=True, kw_only=True):
@@ -264,9 +262,9 @@ class ApprovalAnswered(EventRoot, frozen=True, kw_only=True):
     approved: bool
     """The answer."""
     left_out: tuple[int, ...] = ()
-    """Hunks of an approved edit that are not written, by their number in its diff, from 0."""
+    """Hunks of the edit that are not written, by their number in its diff, from 0."""
     written: tuple[int, ...] = ()
-    """Hunks whose new lines the person wrote."""
+    """Those whose new lines the person wrote."""
 
 
 class EditApplied(EventRoot, frozen=True, kw_only=True):
@@ -367,8 +365,7 @@ class TaskFinished(EventRoot, frozen=True, kw_only=True):
     """Work on the issue has ended."""
 
     status: str
-    """`fixed`, `not_fixed`, `planned`, `answered`, `edited` (no tests tell whether it is right),
-    `cancelled` or `failed`."""
+    """`fixed`, `not_fixed`, `planned`, `answered`, `edited` (untested), `cancelled`, `failed`."""
     summary: str
     """What was done or tried, in a few lines."""
     diff: str

@@ -22,6 +22,16 @@ from agspec_tui.session.roles import Limits
 _N_LINE_CHARS = 240
 _N_STUB_LINES = 12
 _RULER = re.compile(r"([=_*~-])\1{3,}|( )\2{7,}")
+_TOOK = re.compile(
+    r"(?P<unittest>^Ran \d+ tests?) in [\d.]+s$"
+    r"|(?P<pytest>^(?:=+ )?(?:\d+ \w+, )*\d+ \w+) in [\d.]+s(?: \([\d:]+\))?(?: =+)?$"
+    r"|(?P<cargo>^test result: .*?); finished in [\d.]+s$"
+    r"|(?P<go>^(?:\s*--- \w+: \S+|(?:ok|FAIL)\s+\S+))\s+\(?[\d.]+s\)?$"
+    r"|(?P<tap>^(?:#|ℹ) duration_ms) [\d.]+$"
+    r"|(?P<node>^\s*[✔✖] .*?) \([\d.]+m?s\)$"
+    r"|(?P<jest>^Time:) .*$",
+    re.MULTILINE,
+)
 _PYTEST_SUMMARY = re.compile(
     r"^=+ short test summary info =+\n(?:(?:FAILED|ERROR) .*\n)+", re.MULTILINE
 )
@@ -190,9 +200,11 @@ def executor_message(run: RunResult, limits: Limits) -> str:
 def excerpt(output: str, n_lines: int) -> str:
     """Head and tail of an output, mostly tail, since test runners put their summary there.
 
-    Rulers are shortened, and the list in which pytest says everything a second time is left out.
+    Rulers are shortened, and the list in which pytest says everything a second time is left out. So
+    is how long the tests took: the same run is then the same prompt, and has the same reply.
     """
     output = _RULER.sub(lambda run: run[0][:3], _PYTEST_SUMMARY.sub("", output))
+    output = _TOOK.sub(lambda found: found[found.lastgroup or 0], output)
     lines = [
         line
         if len(line) <= _N_LINE_CHARS

@@ -151,6 +151,26 @@ FAIL = "FAIL: total([1, 2]) is wrong"
 REPLIES = [plan("calc.py"), wrong("*"), FAIL, wrong("//"), FAIL]
 
 
+CODER = """
+schema = 1
+name = "coder"
+description = "Shows more with every attempt."
+prompt = "coder.md"
+[sampling]
+max_tokens = 4096
+[forms]
+default = "whole"
+[context]
+show = [["plan"], ["failure"], ["failure", "tests", "tried"]]
+"""
+
+
+@pytest.fixture
+def own_coder(own_home):
+    (own_home / "agents").mkdir(parents=True)
+    (own_home / "agents" / "coder.toml").write_text(CODER)
+
+
 async def solve(tmp_path, replies, n_ctx):
     session = open_session(make_repo(tmp_path / "repo"), script(tmp_path, *replies), n_ctx=n_ctx)
     await session.start()
@@ -164,17 +184,21 @@ def reported(events, role, turn):
     return next(e for e in of(events, ContextReported) if (e.role, e.turn) == (role, turn))
 
 
-async def test_k01_k06_what_is_reported_before_a_reply_is_exactly_what_is_decoded(tmp_path):
-    events = await solve(tmp_path, [*REPLIES[:3], whole("calc.py", FIXED), "PASS"], 2700)
+@pytest.mark.usefixtures("own_coder")
+async def test_k01_k06_what_is_reported_before_a_reply_is_exactly_what_is_decoded(
+    tmp_path, own_coder
+):
+    events = await solve(tmp_path, [*REPLIES[:3], whole("calc.py", FIXED), "PASS"], 2500)
     reports, replies = of(events, ContextReported), of(events, GenerationFinished)
     assert [one.n_prompt for one in reports] == [one.n_prompt for one in replies]
     assert all(one.n_prompt + one.n_reply <= one.n_ctx for one in reports)
-    assert {one.n_ctx for one in reports} == {2700}
+    assert {one.n_ctx for one in reports} == {2500}
     assert reported(events, "coder", 1).dropped == ()
     assert reported(events, "coder", 2).dropped == ("the test output",)
     assert not any(one.stop_reason == "context" for one in replies)
 
 
+@pytest.mark.usefixtures("own_coder")
 async def test_earlier_attempts_become_a_summary_that_the_model_makes(tmp_path):
     replies = [*REPLIES, "Multiplying failed.", whole("calc.py", FIXED), "PASS"]
     events = await solve(tmp_path, replies, 2600)
@@ -182,7 +206,7 @@ async def test_earlier_attempts_become_a_summary_that_the_model_makes(tmp_path):
     assert report.dropped == ("tests/test_calc.py, to read", "the test output")
     assert report.summarised == ("earlier attempts",)
     forms = [one.form for one in of(events, TurnStarted) if one.turn == 3]
-    assert forms[:2] == ["summary", "udiff"]
+    assert forms[:2] == ["summary", "whole"]
     assert [one.n_tokens for one in of(events, TurnFinished)][5] == len("Multiplying failed.") + 1
 
 

@@ -53,10 +53,7 @@ def test_a_short_output_is_kept_whole_and_a_long_line_is_cut():
 
 
 def test_rulers_and_the_second_list_of_pytest_are_left_out():
-    assert (
-        excerpt(PYTEST, 20)
-        == "F.   [100%]\n=== FAILURES ===\nE   boom\n1 failed, 1 passed in 0.01s"
-    )
+    assert excerpt(PYTEST, 20) == "F.   [100%]\n=== FAILURES ===\nE   boom\n1 failed, 1 passed"
 
 
 def test_a_stub_holds_changed_lines_only_and_a_few_of_them():
@@ -138,3 +135,27 @@ def test_the_cause_is_asked_for_behind_what_the_edit_is_asked_for_behind():
     same = coder_text(context, shown, Limits())[: asked.index("Do not write")]
     assert asked.startswith(same.removesuffix("## Answer format\n"))
     assert asked.index("`Cause:`") < asked.index("`a.py` is wrong") < asked.index("`Fix:`")
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("Ran 4 tests in 0.001s", "Ran 4 tests"),
+        ("=== 1 failed, 1 passed in 0.01s ===", "=== 1 failed, 1 passed"),
+        ("2 passed, 1 warning in 65.10s (0:01:05)", "2 passed, 1 warning"),
+        (
+            "test result: ok. 1 passed; 0 failed; finished in 0.00s",
+            "test result: ok. 1 passed; 0 failed",
+        ),
+        ("    --- FAIL: TestX/sub (0.10s)", "    --- FAIL: TestX/sub"),
+        ("FAIL\tpkg/a\t0.003s", "FAIL\tpkg/a"),
+        ("# duration_ms 3.5", "# duration_ms"),
+        ("  ✖ adds (1.2ms)", "  ✖ adds"),
+        ("Time:        0.5 s, estimated 1 s", "Time:"),
+        ("AssertionError: took 1.5s", "AssertionError: took 1.5s"),
+        ("1 failed in 3 s", "1 failed in 3 s"),
+    ],
+)
+def test_how_long_tests_took_is_no_part_of_a_prompt(line, shown):
+    text = f"first\n{line}\nlast"
+    assert excerpt(text, 40) == f"first\n{shown}\nlast"
