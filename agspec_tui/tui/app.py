@@ -3,17 +3,20 @@
 import asyncio
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from textual.app import App
+from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
+from textual.screen import Screen
 
 from agspec_tui.errors import ThemeError
 from agspec_tui.tui import theme as themes
+from agspec_tui.tui.complete import COMMANDS
 from agspec_tui.tui.screens.help import HelpScreen
 from agspec_tui.tui.screens.main import MainScreen
 from agspec_tui.tui.screens.replay import Paced, ReplayScreen
@@ -47,6 +50,7 @@ class AgspecApp(App[Outcome]):
         Binding("t", "next_theme", show=False),
         Binding("q", "quit", show=False),
         Binding("f6", "release_mouse", show=False, priority=True),
+        Binding("ctrl+z", "suspend_process", show=False),  # in the prompt it takes typing back
     ]
     PAUSE_GC_ON_SCROLL = True
 
@@ -130,6 +134,16 @@ class AgspecApp(App[Outcome]):
     def leave(self) -> None:
         """Close the session and leave, as `q` does."""
         self.run_worker(self.action_quit(), exit_on_error=False)
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """What the palette offers: Textual's own, and ours where the main screen can do them."""
+        for one in super().get_system_commands(screen):
+            if one.title not in ("Quit", "Keys"):  # ours close the session, and list all keys
+                yield one
+        for name, (action, about) in COMMANDS.items():
+            if name != "theme" and (isinstance(screen, MainScreen) or action.startswith("app.")):
+                run = partial(self.run_action, action, screen)
+                yield SystemCommand(name.capitalize(), about[:1].upper() + about[1:], run)
 
     # ── actions ──────────────────────────────────────────────────────────────────────────────────
 

@@ -19,6 +19,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "editor": ("editor", "write the message in your own editor"),
     "log": ("log", "what the engine has logged"),
     "theme": ("app.next_theme", "the next theme"),
+    "mouse": ("app.release_mouse", "the mouse to the terminal, and back"),
+    "suspend": ("app.suspend_process", "to the shell; `fg` comes back"),
     "help": ("app.help", "every key"),
     "quit": ("app.quit", "leave"),
 }

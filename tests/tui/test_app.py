@@ -7,6 +7,8 @@ from agspec_tui.events import (
     TaskFinished,
     TaskSubmitted,
 )
+from agspec_tui.tui.complete import COMMANDS
+from agspec_tui.tui.screens.speculation import SpeculationScreen
 from agspec_tui.tui.widgets.prompt import QUIT_AFTER_S, Prompt
 from tests.tui.driving import RecordingSource, driven
 
@@ -222,3 +224,22 @@ async def test_the_outcome_is_one_line_about_the_last_task():
         assert d.app.return_value.summary == (
             "fixed: render keeps units whose count is one, and writes 0s for zero."
         )
+
+
+async def test_the_palette_offers_what_the_slash_commands_do():
+    async with driven() as d:
+        found = {one.title: one for one in d.app.get_system_commands(d.app.screen)}
+        assert len(found) == len(list(d.app.get_system_commands(d.app.screen)))
+        assert {name.capitalize() for name in COMMANDS} <= set(found)
+        for name, (action, _) in COMMANDS.items():
+            where, _, action = action.rpartition(".")
+            assert hasattr(d.app if where else d.main, f"action_{action}"), name
+        await d.pilot.press("ctrl+p")
+        await d.pilot.press(*"specul")
+        await d.pilot.pause(0.5)
+        await d.pilot.press("enter")
+        await d.pilot.pause()
+        assert isinstance(d.app.screen, SpeculationScreen)
+        titles = {one.title for one in d.app.get_system_commands(d.app.screen)}
+        assert "Undo" not in titles
+        assert {"Help", "Quit", "Suspend"} <= titles

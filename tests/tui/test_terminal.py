@@ -52,6 +52,12 @@ class Terminal:
             # pyte does not know the sequences with private markers that Textual sends.
             self._stream.feed(re.sub(r"\x1b\[[<>=][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p", "", part))
 
+    def resize(self, rows: int, columns: int) -> None:
+        """Make the terminal larger or smaller."""
+        self._screen.resize(rows, columns)
+        self._screen.reset()
+        self.child.setwinsize(rows, columns)
+
     def shown(self) -> str:
         return "\n".join(self._screen.display)
 
@@ -159,12 +165,58 @@ def test_the_mouse_can_be_given_to_the_terminal_and_taken_back():
     assert_sane(terminal)
 
 
-@pytest.mark.parametrize("junk", [b"\x1b[M\xa0\xb5\xb5", b"\xff\xfe", b"\x1b[<35;1"])
+# The last one is what tmux sends when it is attached to again: focus and the terminal's attributes.
+@pytest.mark.parametrize(
+    "junk",
+    [
+        *(b"\x1b[M\xa0\xb5\xb5", b"\xff\xfe", b"\x1b[<35;1"),
+        b"\x1b[O\x1b[I\x1b[?1;2c\x1b[>84;0;0c\x1bP>|tmux 3.3a\x1b\\\x1b[?2026;2$y",
+    ],
+)
 def test_broken_input_bytes_do_not_end_the_app(junk):
     terminal = Terminal(str(FIXED), "inf")
     terminal.wait_for(lambda shown: "fixed in" in shown)
     os.write(terminal.child.fileno(), junk)
     terminal.read(1.0)
+    terminal.child.send("\x11")
+    assert terminal.leave() == 0
+    assert_sane(terminal)
+
+
+def stopped(terminal: Terminal) -> bool:
+    return Path(f"/proc/{terminal.child.pid}/stat").read_text().rpartition(") ")[2][0] == "T"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc")
+@pytest.mark.parametrize("way", ["Ctrl+Z", "SIGTSTP"])
+def test_it_can_be_suspended_and_goes_on(way):
+    terminal = Terminal(str(FIXED), "inf")
+    terminal.wait_for(lambda shown: "fixed in" in shown)
+    for keys in ("\t\x1a", "\x1a"):  # in the prompt it would take typing back
+        if way == "Ctrl+Z":
+            terminal.child.send(keys)
+        else:
+            terminal.child.kill(signal.SIGTSTP)
+        terminal.wait_for(lambda _: stopped(terminal))
+        state = modes(terminal.raw)
+        assert (state["1049"], state["25"]) == (False, True)
+        assert not any(state.get(mode, False) for mode in (*MOUSE, "2004", "1004"))
+        terminal.raw = ""
+        terminal.child.kill(signal.SIGCONT)
+        terminal.wait_for(lambda _: modes(terminal.raw).get("1049", False))
+        terminal.wait_for(lambda shown: "fixed in" in shown)
+    terminal.child.send("\x11")
+    assert terminal.leave() == 0
+    assert_sane(terminal)
+
+
+def test_a_resize_folds_the_panels_and_unfolds_them():
+    terminal = Terminal(str(FIXED), "inf")
+    terminal.wait_for(lambda shown: "fixed in" in shown and "rejected tokens per turn" in shown)
+    terminal.resize(24, 80)
+    terminal.wait_for(lambda shown: "fixed in" in shown and "per turn" not in shown)
+    terminal.resize(ROWS, COLUMNS)
+    terminal.wait_for(lambda shown: "rejected tokens per turn" in shown)
     terminal.child.send("\x11")
     assert terminal.leave() == 0
     assert_sane(terminal)
