@@ -2,7 +2,7 @@
 
 import msgspec
 from textual.color import Color, ColorParseError
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 from agspec_tui import resources
 from agspec_tui.errors import AgspecError, ThemeError
@@ -57,11 +57,16 @@ class Palette(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Colour behind the header and the footer."""
     dark: bool = True
     """True if text is lighter than the background."""
+    ansi: bool = False
+    """True if the colours are the terminal's own, `ansi_blue` and the like."""
     variables: dict[str, str] = {}
     """Semantic colours by name, see `derived`, and colour variables of Textual."""
 
 
-_COLOURS = tuple(name for name in Palette.__struct_fields__ if name not in ("dark", "variables"))
+_ANSI_VARIABLES = BUILTIN_THEMES["ansi-dark"].variables
+"""What Textual's own stylesheets ask of a theme with the terminal's colours."""
+_NO_COLOURS = ("dark", "ansi", "variables")
+_COLOURS = tuple(name for name in Palette.__struct_fields__ if name not in _NO_COLOURS)
 
 
 def derived(theme: Theme) -> dict[str, str]:
@@ -109,7 +114,7 @@ def read(name: str) -> Theme:
         ) from error
     colours = {key: getattr(palette, key) for key in _COLOURS}
     _check(name, {key: value for key, value in colours.items() if value is not None})
-    theme = Theme(name=name, dark=palette.dark, **colours)
+    theme = Theme(name=name, dark=palette.dark, ansi=palette.ansi, **colours)
     known = {*SEMANTIC, *theme.to_color_system().generate()}
     unknown = sorted(key for key in palette.variables if key not in known)
     if unknown:
@@ -117,7 +122,7 @@ def read(name: str) -> Theme:
             f"theme {name}: unknown variable {unknown[0]}", f"ours are {', '.join(SEMANTIC)}"
         )
     _check(name, palette.variables)
-    theme.variables = dict(palette.variables)
+    theme.variables = {**(_ANSI_VARIABLES if palette.ansi else {}), **palette.variables}
     return theme
 
 

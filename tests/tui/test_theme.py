@@ -1,8 +1,10 @@
 import pytest
+from rich.color import ColorType
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
 from agspec_tui.errors import ThemeError
+from agspec_tui.events import TaskFinished
 from agspec_tui.tui.theme import DEFAULT, SEMANTIC, derived, load_all, read
 from tests.tui.driving import driven
 
@@ -53,7 +55,7 @@ def test_text_can_be_read(name, text, ground):
 
 def test_the_built_in_themes_are_found_the_default_first():
     themes, errors = load_all()
-    assert [theme.name for theme in themes] == [DEFAULT, *OURS[1:]]
+    assert [theme.name for theme in themes] == [DEFAULT, *OURS[1:], "terminal"]
     assert errors == []
 
 
@@ -136,3 +138,17 @@ async def test_without_colour_accepted_text_is_underlined(monkeypatch):
 async def test_with_colour_accepted_text_is_not_underlined():
     async with driven() as d:
         assert not d.transcript._style("accepted").underline
+
+
+async def test_the_terminals_own_colours_are_left_to_it():
+    async with driven() as d:
+        assert not d.app.native_ansi_color
+        d.app.theme = "terminal"
+        await d.play_until(TaskFinished)
+        await d.pilot.pause()
+        assert d.app.native_ansi_color
+        view = d.main.query_one("#transcript")
+        seen = {segment.style for y in range(20) for segment in view.render_line(y)}
+        colours = {one for style in seen if style for one in (style.color, style.bgcolor) if one}
+        assert colours
+        assert all(one.type in (ColorType.DEFAULT, ColorType.STANDARD) for one in colours)
