@@ -167,7 +167,7 @@ class Coding:
         while True:
             edits = await self._write_steps(task, candidate, draws)
             try:
-                refuse_lost(edits, task.texts, self.issue)
+                await asyncio.to_thread(refuse_lost, edits, task.texts, self.issue)
             except EditError as error:
                 if not draws.spend():
                     raise
@@ -231,9 +231,8 @@ class Coding:
             prompt = await self._fit(context, task)
         while True:
             draw = draws.present
-            if (
-                by_cause and context.files
-            ):  # each draw is of another cause; what follows from it is not drawn
+            if by_cause and context.files:
+                # Another cause each time; what follows from it is not drawn.
                 said = await cause_of(
                     self.services, context, prompt.form, task.turn, candidate, draw
                 )
