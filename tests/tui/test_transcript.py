@@ -95,6 +95,27 @@ async def test_text_is_wrapped_anew_when_the_width_changes():
         assert d.transcript.scroll_offset.y == d.transcript.max_scroll_y
 
 
+async def test_a_reader_stays_at_the_line_while_all_is_wrapped_anew():
+    async with driven(size=(120, 40)) as d:
+        view = d.transcript
+        view.extend(line(f"{number} " + "x" * 70) for number in range(4_000))
+        await d.pilot.pause()
+        view.scroll_to_line(1_001)
+        await d.pilot.pause()
+        await d.pilot.resize_terminal(70, 40)
+        for _ in range(100):
+            await d.pilot.pause(0.05)
+            if view.virtual_size.height > 2 * 4_000:
+                break
+        assert view.virtual_size.height > 2 * 4_000
+        await d.pilot.pause()
+        assert "".join(one.text for one in view.render_line(0)).lstrip().startswith("1000 x")
+        assert not view.following
+        view.action_follow()
+        await d.pilot.pause()
+        assert "3999 x" in d.screen_text()
+
+
 async def test_marks_can_be_switched_off_and_on():
     async with driven() as d:
         d.transcript.stream("drafted", "accepted")

@@ -1,6 +1,6 @@
 """The transcript: lines of foreign text drawn row by row, so that only visible rows cost."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
@@ -14,12 +14,17 @@ from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
+from textual.timer import Timer
 
 from agspec_tui.tui.lines import NO_SPAN, Line, Row, Span, line, rows
 from agspec_tui.tui.provenance import Origin
+from agspec_tui.tui.wrapped import WrappedLines
 
-MAX_LINES = 5000
-"""Lines kept; older ones are dropped, and the first line says how many."""
+MAX_LINES = 200_000
+"""Lines kept; older ones are dropped, and a row above the others says how many."""
+_N_BLOCKS = 2
+"""Blocks of lines wrapped anew at a time after a change of the width."""
+_WRAP_EVERY_S = 0.05
 MAX_DRAWN = 1000
 """Rows kept as they were drawn."""
 STYLES = (
@@ -67,12 +72,9 @@ class Transcript(ScrollView, can_focus=True):
 
     def __init__(self, *, max_lines: int = MAX_LINES, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._max_lines = max_lines
-        self._lines: list[Line] = []
-        self._starts: list[int] = []  # row at which each line starts, counted from `_first_row`
-        self._rows: list[Row] = []
+        self._held = WrappedLines(max_lines)
         self._width = 0
-        self._n_dropped = 0
+        self._wrapping: Timer | None = None
         self._open: Line | None = None
         self._styles: dict[str, Style] = {}
         self._settles = False
@@ -83,12 +85,13 @@ class Transcript(ScrollView, can_focus=True):
     @property
     def n_lines(self) -> int:
         """Lines held now, the note about dropped ones left out."""
-        return len(self._lines)
+        return self._held.n_lines
 
     @property
     def plain_text(self) -> str:
         """Everything held, as shown but not wrapped."""
-        return "\n".join(item.gutter.text + item.text() for item in self._lines)
+        note = [self._note()] if self._held.n_dropped else []
+        return "\n".join(item.gutter.text + item.text() for item in (*note, *self._held))
 
     def extend(self, lines: Iterable[Line]) -> None:
         """Append whole lines; a streamed line that is open is closed."""
@@ -100,12 +103,12 @@ class Transcript(ScrollView, can_focus=True):
     @property
     def texts(self) -> list[str]:
         """The lines without gutters, as shown but not wrapped."""
-        return [item.text() for item in self._lines]
+        return [item.text() for item in self._held]
 
     def marked(self) -> list[Marked]:
         """The runs of accepted text whose origin is known, oldest first."""
         runs: list[Marked] = []
-        for number, item in enumerate(self._lines):
+        for number, item in enumerate(self._held):
             for span in item.spans:
                 if span.origin is not None and (not runs or runs[-1].origin is not span.origin):
                     runs.append(Marked(number, span.origin))
@@ -114,30 +117,29 @@ class Transcript(ScrollView, can_focus=True):
     def newest_in_view(self, runs: list[Marked]) -> int:
         """Index of the last run that begins above the lower edge; −1 without one."""
         edge = self.scroll_offset.y + self.size.height
-        starts = (self._starts[run.line] < edge for run in runs)
-        return sum(starts) - 1
+        return sum(self._start_of(run.line) < edge for run in runs) - 1
 
     def clear(self) -> None:
         """Forget every line."""
-        self._open, self._n_dropped = None, 0
-        self._rebuild([])
+        self._open = None
+        self._held.clear()
+        self._drawn.clear()
         self._settle()
 
     def scroll_to_line(self, number: int) -> None:
         """Bring a line to the upper edge."""
-        if self._starts:
-            row = self._starts[min(number, len(self._starts) - 1)]
-            self.call_after_refresh(self.scroll_to, y=row, animate=False, immediate=True)
+        self._scroll_soon(self._start_of(number))
 
     def keep_line_in_view(self, number: int, top: int) -> None:
         """Show the rows from `top` on, or those around a line if it is not among them."""
-        if not self._starts:
-            return
-        row = self._starts[min(number, len(self._starts) - 1)]
+        row = self._start_of(number)
         height = max(1, self.scrollable_content_region.height)
         if not top <= row < top + height - 1:
             top = max(0, row - height // 4)
-        self.call_after_refresh(self.scroll_to, y=top, animate=False, immediate=True)
+        self._scroll_soon(top)
+
+    def _scroll_soon(self, row: int) -> None:
+        self.call_after_refresh(self.scroll_to, y=row, animate=False, immediate=True)
 
     def on_click(self, event: events.Click) -> None:
         """Tell which accepted run was clicked, if one was."""
@@ -145,7 +147,7 @@ class Transcript(ScrollView, can_focus=True):
         if at is None or self.text_selection is not None:
             return
         index, x = self.scroll_offset.y + at.y, at.x
-        for span in self._rows[index] if 0 <= index < len(self._rows) else ():
+        for span in self._row(index) or ():
             x -= cell_len(span.text)
             if x < 0:
                 if span.origin is not None and self.marks:
@@ -175,19 +177,19 @@ class Transcript(ScrollView, can_focus=True):
             self.call_next(self._settle)
 
     def _add(self, item: Line) -> None:
-        self._lines.append(item)
-        self._starts.append(len(self._rows))
-        self._rows.extend(rows(item, self._width or 80))
+        self._held.add(item)
 
     def _rewrap_last(self) -> None:
-        for row in range(self._starts[-1], len(self._rows)):
-            self._drawn.pop(row, None)
-        del self._rows[self._starts[-1] :]
-        self._rows.extend(rows(self._lines[-1], self._width or 80))
+        for row in self._held.rewrap_last():
+            self._drawn.pop(row + self._n_notes, None)
 
     def _settle(self) -> None:
         """Drop what is over the cap, tell Textual the size, and keep the right row in view."""
-        n_gone = self._drop_oldest()
+        n_notes = self._n_notes
+        n_gone = self._held.drop_oldest()
+        if n_gone:
+            self._drawn.clear()
+            n_gone -= self._n_notes - n_notes
         self._settles = False
         follow, at = self.following, self.scroll_offset.y
         self._resize_virtually()
@@ -203,7 +205,7 @@ class Transcript(ScrollView, can_focus=True):
         A layout costs more than all that is drawn while text arrives. It is needed where the
         scroll bar comes or goes, or the width changes; else its range is all that changes.
         """
-        size = Size(self._width, len(self._rows))
+        size = Size(self._width, self._n_rows)
         needs_bar = size.height > self.size.height
         if self.show_vertical_scrollbar and needs_bar and self.virtual_size.width == size.width:
             self.set_reactive(ScrollView.virtual_size, size)
@@ -211,24 +213,26 @@ class Transcript(ScrollView, can_focus=True):
         else:
             self.virtual_size = size
 
-    def _drop_oldest(self) -> int:
-        """Drop the oldest tenth once the cap is passed, so that it happens seldom."""
-        if len(self._lines) <= self._max_lines:
-            return 0
-        n_drop = len(self._lines) - self._max_lines + self._max_lines // 10
-        had_note = self._n_dropped > 0
-        self._n_dropped += n_drop - had_note
-        text = f"… {self._n_dropped} older lines are no longer kept"
-        n_before = len(self._rows)
-        kept = self._lines[n_drop:]
-        self._rebuild([line((text, "muted")), *kept])
-        return n_before - len(self._rows)
+    def _note(self) -> Line:
+        """What stands above all others once lines were dropped."""
+        return line((f"… {self._held.n_dropped} older lines are no longer kept", "muted"))
 
-    def _rebuild(self, lines: list[Line]) -> None:
-        self._lines, self._starts, self._rows = [], [], []
-        self._drawn.clear()
-        for item in lines:
-            self._add(item)
+    @property
+    def _n_notes(self) -> int:
+        return int(self._held.n_dropped > 0)
+
+    @property
+    def _n_rows(self) -> int:
+        return self._n_notes + self._held.n_rows
+
+    def _row(self, index: int) -> Row | None:
+        """A row as it is scrolled to; None behind the end."""
+        if index < self._n_notes:
+            return rows(self._note(), self._width or 80)[0]
+        return self._held.row(index - self._n_notes)
+
+    def _start_of(self, number: int) -> int:
+        return self._n_notes + self._held.start_of(number)
 
     # ── scrolling ────────────────────────────────────────────────────────────────────────────────
 
@@ -249,15 +253,37 @@ class Transcript(ScrollView, can_focus=True):
             self.following = True
 
     def on_resize(self, event: events.Resize) -> None:
-        """Wrap anew when the width has changed."""
+        """Wrap anew when the width has changed: at once what is in view, the rest bit by bit."""
         width = self.scrollable_content_region.width
-        follow = self.following
         if width != self._width and width > 0:
+            top = self.scroll_offset.y - self._n_notes
+            first, last = (self._held.line_at(row) for row in (top, top + self.size.height))
             self._width = width
-            self._rebuild(self._lines)
-            self.virtual_size = Size(width, len(self._rows))
-        if follow:
+            self._rewrap(first, lambda: self._held.set_width(width, first, last))
+            if self._held.is_stale and self._wrapping is None:
+                self._wrapping = self.set_interval(_WRAP_EVERY_S, self._wrap_on)
+        if self.following:
             self.call_after_refresh(self.action_follow)
+
+    def _wrap_on(self) -> None:
+        """Wrap some of what is made for another width, with the same line at the upper edge."""
+        top = self._held.line_at(self.scroll_offset.y - self._n_notes)
+        self._rewrap(top, lambda: self._held.wrap_some(_N_BLOCKS))
+        if not self._held.is_stale and self._wrapping is not None:
+            self._wrapping.stop()
+            self._wrapping = None
+
+    def _rewrap(self, top: int, wrap: Callable[[], None]) -> None:
+        """Make rows anew; the line at the upper edge stays there, or the end is followed."""
+        follow, before = self.following, self._start_of(top)
+        wrap()
+        self._drawn.clear()
+        self.virtual_size = Size(self._width, self._n_rows)
+        if follow:
+            self._to_end()
+        elif self._start_of(top) != before:
+            self.scroll_to(y=self._start_of(top), animate=False, immediate=True, force=True)
+        self.refresh()
 
     def watch_following(self) -> None:
         """Tell the screen."""
@@ -296,12 +322,10 @@ class Transcript(ScrollView, can_focus=True):
         if known is not None and known.cell_length == width:
             return known
         base = self.rich_style
-        if index >= len(self._rows):
+        row = self._row(index)
+        if row is None:
             return Strip.blank(width, base)
-        segments = [
-            Segment(span.text, self._style(span.style))
-            for span in _unmarked_indent(self._rows[index])
-        ]
+        segments = [Segment(span.text, self._style(span.style)) for span in _unmarked_indent(row)]
         strip = Strip(segments).adjust_cell_length(width, base)
         if selected is not None and (reach := selected.get_span(index)) is not None:
             strip = self._highlight(strip, index, *reach)
@@ -314,7 +338,7 @@ class Transcript(ScrollView, can_focus=True):
 
     def _highlight(self, strip: Strip, index: int, start: int, end: int) -> Strip:
         """Selection offsets are characters of the row; the strip is cut at cells."""
-        text = "".join(span.text for span in self._rows[index])
+        text = "".join(span.text for span in self._row(index) or ())
         stop = len(text) if end == -1 else end
         left, right = cell_len(text[:start]), cell_len(text[:stop])
         width = strip.cell_length
@@ -328,7 +352,8 @@ class Transcript(ScrollView, can_focus=True):
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected text, for copying."""
-        text = "\n".join("".join(span.text for span in row) for row in self._rows)
+        shown = (self._row(index) or () for index in range(self._n_rows))
+        text = "\n".join("".join(span.text for span in row) for row in shown)
         return selection.extract(text), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
