@@ -21,9 +21,11 @@ class _Block:
     width: int
     """Cells that its rows are made for."""
     lines: list[Line] = field(default_factory=list)
+    """Its lines."""
     starts: list[int] = field(default_factory=list)
     """Row of the block with which each line begins."""
     rows: list[Row] = field(default_factory=list)
+    """The rows of all of them."""
 
     def add(self, item: Line) -> None:
         self.lines.append(item)
