@@ -14,6 +14,8 @@ from agspec_tui.tui.review import Review
 from agspec_tui.tui.screens.approval import TextApprovalScreen
 from agspec_tui.tui.widgets.transcript import Transcript
 
+_N_KEYS = 118
+"""Cells of a screen in which all keys stand in one line."""
 _N_BESIDE = 100
 """Cells from which on both sides are readable one beside the other."""
 
@@ -58,7 +60,8 @@ class DiffScreen(TextApprovalScreen):
         no = "reject, and try again" if self._question.doubtful else "reject"
         keys = f"y / Enter  approve    n / Esc  {no}"
         if self._review.hunks:
-            keys += "    j k  hunk    Space  leave out    e  write it    v  side by side"
+            keys += "    " if self.size.width > _N_KEYS else "\n"
+            keys += "j k  hunk    Space  leave out    e  write it    v  side by side"
         return keys
 
     def action_answer(self, approved: bool) -> None:
@@ -106,6 +109,7 @@ class DiffScreen(TextApprovalScreen):
 
     def on_resize(self, event: events.Resize) -> None:
         """Sides fit the new width, or go below each other."""
+        self.call_after_refresh(self.show_keys)
         if self._is_beside:
             self._is_beside = self.size.width >= _N_BESIDE
             self.call_after_refresh(self._show)

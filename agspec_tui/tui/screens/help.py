@@ -27,8 +27,8 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (
             ("Esc", "stop what is being done"),
             ("y, Enter / n, Esc", "yes / no to a question"),
-            ("e", "edit the plan, or the hunk, that is asked about"),
-            ("Ctrl+S", "send the edited plan, take the edited hunk"),
+            ("e", "edit the plan or hunk that is asked about"),
+            ("Ctrl+S", "send the plan, take the hunk as edited"),
             ("j k, [ ]", "next hunk, hunk before"),
             ("Space", "leave the hunk out, take it again"),
             ("v", "old and new side by side"),
