@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from results_evals import evals
 from results_questions import Answer, Question
 from results_runs import FOLDER, ROOT, RUNS, Figures, command_of, read, run
 from results_texts import CANNOT, HEAD, QUESTIONS, REASONS
@@ -34,7 +35,7 @@ def page_of(figures: Figures) -> str:
             lines += [f"{table.title}:", "", *markdown_rows(table), ""]
     for number, question in enumerate(QUESTIONS, 1):
         lines += _section(number, question, figures)
-    lines += [CANNOT.strip(), ""]
+    lines += [CANNOT.strip(), "", *evals()]
     return "\n".join(lines)
 
 
