@@ -97,7 +97,7 @@ async def test_t09_a_claim_is_no_edit_and_the_coder_is_asked_again(repo, tmp_pat
 )
 async def test_without_end_it_is_not_fixed_and_says_so(repo, tmp_path, bug, reply):
     before = snapshot(repo)
-    events = await solve(repo, script(tmp_path, plan("calc.py"), *[reply] * 5))
+    events = await solve(repo, script(tmp_path, plan("calc.py"), *[reply] * 10))
     assert events[-1].status == "not_fixed", bug
     assert len(of(events, EditRefused)) == 3
     assert not of(events, EditApplied)

@@ -133,6 +133,10 @@ def repo(tmp_path, outside, listeners):
     return root
 
 
+N_AGAIN = 4
+"""Draws in the second and the third turn behind the first one of each."""
+
+
 async def work(repo, folder):
     """Two tasks in one session: their events, the wall time, the sockets seen, the prompts."""
     python = shlex.quote(sys.executable)
@@ -141,6 +145,7 @@ async def work(repo, folder):
     replies = [
         plan("linked.py", "cfg.py", "notes.md", "calc.py", new=["out/made.py"]),
         *[whole(path, "x = 1\n") for path in ("linked.py", "cfg.py", "new.py", ".env")],
+        *[whole("linked.py", "x = 1\n")] * N_AGAIN,
         plan("calc.py", "notes.md"),
         whole("calc.py", FIXED),
         "PASS",

@@ -152,7 +152,7 @@ async def test_a_file_that_is_there_unseen_is_not_made_anew(repo, tmp_path, own_
     (repo / "prod.env").write_text(f"TOKEN={SECRET}\n")
     (repo / "large.py").write_text(f"KEY = '{SECRET}'\n" + "x = 1\n" * 50_000)
     before = {path: (repo / path).read_bytes() for path in UNSEEN}
-    replies = [plan(new=[new]), *[whole(new, "KEY = 1\n"), "OK", "FAIL: no"] * 3]
+    replies = [plan(new=[new]), *[whole(new, "KEY = 1\n"), "OK", "FAIL: no"] * 8]
     events, record = await record_session(repo, tmp_path, replies, TESTS, max_turns=3)
     assert of(events, TaskFinished)[0].status == "not_fixed"
     assert not [event for event in of(events, EditProposed) if new in event.files]
@@ -164,7 +164,7 @@ async def test_a_file_that_is_there_unseen_is_not_made_anew(repo, tmp_path, own_
 
 async def test_an_edit_of_a_secret_is_refused(repo, tmp_path):
     before = (repo / ".env").read_bytes()
-    replies = [plan("cfg.py"), *(whole(name, "TOKEN=mine\n") for name in (".env", "cfg.py") * 3)]
+    replies = [plan("cfg.py"), *(whole(name, "TOKEN=mine\n") for name in (".env", "cfg.py") * 10)]
     events, _ = await record_session(repo, tmp_path, replies, TESTS, max_turns=3)
     assert of(events, TaskFinished)[0].status == "not_fixed"
     assert (repo / ".env").read_bytes() == before

@@ -180,7 +180,7 @@ async def test_the_definition_of_accept_length_can_be_shown():
 
 
 async def test_help_shows_every_key_and_closes_again():
-    async with driven(size=(100, 60)) as d:
+    async with driven(size=(100, 70)) as d:
         await d.pilot.press("f1")
         await d.pilot.pause()
         assert isinstance(d.app.screen, HelpScreen)
@@ -194,10 +194,12 @@ async def test_help_shows_every_key_and_closes_again():
 async def test_themes_are_cycled_through():
     async with driven() as d:
         seen = [d.app.theme]
-        for _ in range(3):
+        for _ in range(4):
             await d.pilot.press("f4")
             seen.append(d.app.theme)
-        assert seen == ["agspec-dark", "agspec-light", "high-contrast", "agspec-dark"]
+        assert seen == [
+            "agspec-dark", "agspec-light", "high-contrast", "terminal", "agspec-dark",
+        ]  # fmt: skip
 
 
 async def test_w03_what_holds_for_the_session_stays_in_the_status_line():

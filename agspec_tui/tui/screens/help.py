@@ -81,7 +81,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("Tab, Shift+Tab", "move the focus"),
             ("?, F1", "this page"),
             ("Ctrl+P", "all commands"),
-            ("Ctrl+Z", "to the shell; in the prompt, take typing back"),
+            ("Ctrl+Z", "to the shell; in the prompt, undo typing"),
             ("q, Ctrl+Q", "quit; q outside the prompt, or alone in it"),
         ),
     ),
