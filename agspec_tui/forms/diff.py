@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from agspec_tui.forms.sides import Hunk, Sides, sides_of
+from agspec_tui.forms.sides import DiffHunk, Sides, shown, sides_of
 from agspec_tui.forms.types import FileChange
 
 _QUOTED = re.compile(r'["\\\x00-\x1f\x7f]')
@@ -51,16 +51,16 @@ def _tab(name: str) -> str:
     return "\t" if " " in name and not name.startswith('"') else ""
 
 
-def _hunk(sides: Sides, hunk: Hunk) -> str:
-    shown = [f"@@ -{_range(hunk.i1, hunk.i2)} +{_range(hunk.j1, hunk.j2)} @@\n"]
+def _hunk(sides: Sides, hunk: DiffHunk) -> str:
+    lines = [f"@@ -{_range(hunk.i1, hunk.i2)} +{_range(hunk.j1, hunk.j2)} @@\n"]
     at = hunk.i1
     for run in hunk.runs:
-        shown += [_line(" ", line) for line in sides.old[at : run.i1]]
-        shown += [_line("-", line) for line in sides.old[run.i1 : run.i2]]
-        shown += [_line("+", line) for line in sides.new[run.j1 : run.j2]]
+        lines += [_line(" ", line) for line in sides.old[at : run.i1]]
+        lines += [_line("-", line) for line in sides.old[run.i1 : run.i2]]
+        lines += [_line("+", line) for line in sides.new[run.j1 : run.j2]]
         at = run.i2
-    shown += [_line(" ", line) for line in sides.old[at : hunk.i2]]
-    text = "".join(shown)
+    lines += [_line(" ", line) for line in sides.old[at : hunk.i2]]
+    text = "".join(lines)
     return text.replace(_BOM, "") if sides.encoding.startswith("utf-16") else text
 
 
@@ -72,5 +72,5 @@ def _range(start: int, stop: int) -> str:
 
 
 def _line(mark: str, line: str) -> str:
-    line = line.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    line = shown(line)
     return mark + line if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n"

@@ -7,7 +7,9 @@ in the lines (`surrogateescape`), so that a side made of such lines has exactly 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from agspec_tui.errors import EditError
 from agspec_tui.forms.linediff import Change, changes
+from agspec_tui.forms.text import lines_of, normalise
 from agspec_tui.forms.types import FileChange
 
 _CONTEXT = 3
@@ -15,7 +17,7 @@ _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
 @dataclass(frozen=True, slots=True)
-class Hunk:
+class DiffHunk:
     """One hunk of a diff: lines `i1` to `i2` of the old side become lines `j1` to `j2`."""
 
     runs: tuple[Change, ...]
@@ -41,7 +43,7 @@ class Sides:
     encoding: str
     """Encoding of both; empty if lines cannot be turned back into bytes."""
 
-    def hunks(self) -> list[Hunk]:
+    def hunks(self) -> list[DiffHunk]:
         """The hunks, in order; changes whose context lines would touch share one."""
         runs = changes(self.old, self.new)
         groups: list[list[Change]] = []
@@ -52,11 +54,11 @@ class Sides:
                 groups.append([run])
         return [self._hunk(group) for group in groups]
 
-    def _hunk(self, group: Sequence[Change]) -> Hunk:
+    def _hunk(self, group: Sequence[Change]) -> DiffHunk:
         first, last = group[0], group[-1]
         lead = min(_CONTEXT, first.i1)
         i2 = min(len(self.old), last.i2 + _CONTEXT)
-        return Hunk(tuple(group), first.i1 - lead, i2, first.j1 - lead, last.j2 + i2 - last.i2)
+        return DiffHunk(tuple(group), first.i1 - lead, i2, first.j1 - lead, last.j2 + i2 - last.i2)
 
 
 def sides_of(change: FileChange) -> Sides | None:
@@ -91,6 +93,8 @@ def chosen(
     """
     sides = sides_of(change)
     if sides is None or not sides.encoding:
+        if written:
+            raise _not_exact(change.path, "has bytes of no encoding that is known")
         return replace(change, after=change.before) if left_out else change
     hunks = sides.hunks()
     if not hunks or not (left_out or written):
@@ -104,7 +108,7 @@ def chosen(
             lines += old
         elif written and number in written:
             is_last = hunk.i2 == len(sides.old)
-            lines += _with_ends(written[number], [*new, *old], lines, is_last=is_last)
+            lines += _as_written(change.path, written[number], [*new, *old], lines, is_last=is_last)
         else:
             lines += new
         at = hunk.i2
@@ -116,23 +120,51 @@ def chosen(
     return replace(change, after="".join(lines).encode(sides.encoding, _errors(sides.encoding)))
 
 
-def _with_ends(
-    text: str, known: Sequence[str], before: Sequence[str], *, is_last: bool
+def shown(line: str) -> str:
+    """A line of a side as a diff shows it: what is no text is escaped."""
+    try:
+        data = line.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a pair of UTF-16
+        return line.encode("utf-8", "backslashreplace").decode()
+    return data.decode("utf-8", "backslashreplace")
+
+
+def _as_written(
+    path: str, text: str, known: Sequence[str], before: Sequence[str], *, is_last: bool
 ) -> list[str]:
-    """Lines of a text with the line ends of the file."""
-    ends: dict[str, str] = {}
+    """Lines of a text; those that were there with their own bytes, the others with a line end.
+
+    Raises:
+        EditError: a known line has separators that editors take for its end, or a line that was
+            not there has characters that the file has no bytes for.
+    """
+    own: dict[str, str] = {}
     for line in known:
         bare = line.removesuffix("\n").removesuffix("\r")
-        ends.setdefault(bare, line[len(bare) :])
+        if len(bare.splitlines()) > 1 or bare.splitlines() != [bare][: bool(bare)]:
+            raise _not_exact(path, "has other line separators than line feeds")
+        same = own.setdefault(shown(bare), line)
+        if same.removesuffix("\n").removesuffix("\r") != bare:
+            raise _not_exact(path, "has lines that look alike")
+    is_legacy = any("\udc80" <= char <= "\udcff" for line in known for char in line)
     usual = next((line for line in (*known, *before) if line.endswith("\n")), "\n")
     end = "\r\n" if usual.endswith("\r\n") else "\n"
+    texts = lines_of(normalise(text)) if text else []
     found = []
-    texts = text.removesuffix("\n").split("\n") if text else []
     for number, bare in enumerate(texts):
-        own = ends.get(bare, end)
+        if bare not in own and is_legacy and not bare.isascii():
+            raise _not_exact(path, "is not UTF-8")
+        line = own.get(bare, bare + end)
         inside = number < len(texts) - 1 or not is_last
-        found.append(bare + (own or end if inside else own))
+        found.append(line if line.endswith("\n") or not inside else line + end)
     return found
+
+
+def _not_exact(path: str, why: str) -> EditError:
+    return EditError(
+        f"{path} {why}: lines of your own cannot be written there exactly",
+        "leave the hunk out, or take it as it is and change the file in your editor",
+    )
 
 
 def _text(data: bytes | None, encoding: str) -> str | None:

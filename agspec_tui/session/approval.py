@@ -54,6 +54,7 @@ class Approvals:
         asked, it may not be written.
 
         Raises:
+            EditError: the person wrote lines that cannot be written exactly.
             Interrupted: the user stopped the task instead.
         """
         if self.mode == "plan-only" or (edits.doubtful and not self.can_ask):

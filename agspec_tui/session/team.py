@@ -106,7 +106,12 @@ class TeamTask:
         self._since_base += 1
         if edits is None or await self._sent_back(edits):
             return None
-        wanted = await services.approvals.ask(edits, self.turn)
+        try:
+            wanted = await services.approvals.ask(edits, self.turn)
+        except EditError as error:  # lines that the person wrote: nothing is, and they are told
+            self._coding.forget(edits)
+            self._refuse(error, edits.form)
+            return None
         if wanted is None:
             if edits.refusal is not None:
                 self._refuse(edits.refusal, edits.form, at_once=True)

@@ -14,6 +14,9 @@ def as_wanted(edits: EditSet, answer: AnswerApproval) -> EditSet | None:
     Args:
         edits: the edit.
         answer: approves it; numbers of hunks that it does not have mean nothing.
+
+    Raises:
+        EditError: a hunk cannot be written exactly as the person wrote it.
     """
     if not answer.left_out and not answer.written:
         return edits

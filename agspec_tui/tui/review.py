@@ -11,6 +11,7 @@ from rich.cells import set_cell_size
 from agspec_tui.commands import AnswerApproval, HunkText
 from agspec_tui.events import HunkPlaced
 from agspec_tui.forms.linediff import changes
+from agspec_tui.forms.text import normalise
 from agspec_tui.tui.diff import DiffLine, Kind, parse
 from agspec_tui.tui.entries import DIFF_STYLES
 from agspec_tui.tui.lines import Line, Span, line
@@ -51,13 +52,13 @@ class ReviewedHunk:
         """Its new side, context included, with `\\n` line ends."""
         if self.written is not None:
             return self.written
-        return "".join(f"{item.text[1:]}\n" for item in self.body if item.kind in _NEW)
+        return "".join(f"{_bare(item)}\n" for item in self.body if item.kind in _NEW)
 
     def shown(self) -> list[DiffLine]:
         """Its lines, those that the person wrote in place of the new side."""
         if self.written is None:
             return self.body
-        old = [item.text[1:] for item in self.body if item.kind in _OLD]
+        old = [_bare(item) for item in self.body if item.kind in _OLD]
         new = self.written.removesuffix("\n").split("\n") if self.written else []
         found: list[DiffLine] = []
         at = 0
@@ -119,6 +120,7 @@ class Review:
         if hunk is None:
             return
         hunk.written = None
+        text = normalise(text)
         text = text if not text or text.endswith("\n") else f"{text}\n"
         hunk.taken, hunk.written = True, None if text == hunk.new_text else text
 
@@ -160,6 +162,11 @@ class Review:
                 if not part.taken:
                     row = line((row.text(), "muted"), gutter=row.gutter, wrap=row.wrap)
                 yield row, number
+
+
+def _bare(item: DiffLine) -> str:
+    """A line of a hunk without its sign and its line end."""
+    return item.text[1:].removesuffix("\r")
 
 
 def _begins_file(item: DiffLine) -> bool:

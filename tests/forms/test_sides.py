@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agspec_tui.errors import EditError
 from agspec_tui.forms.diff import unified
 from agspec_tui.forms.sides import chosen, sides_of
 from agspec_tui.forms.types import FileChange
@@ -88,6 +89,41 @@ def test_what_is_written_gets_the_line_ends_of_the_file():
     change = FileChange("a.txt", before, before.replace(b"b", b"B"))
     assert chosen(change, set(), {0: "a\nx\ny\nc\n"}).after == b"a\r\nx\r\ny\r\nc"
     assert chosen(change, set(), {0: ""}).after == b""
+
+
+@pytest.mark.parametrize(
+    "before", [b"a\r\nb\r\nc\r\n", b"caf\xe9\nb\nc\n", b"caf\\xe9\nb\nc", "é\r\nb\r\nc".encode()]
+)
+def test_the_text_of_a_diff_written_back_is_the_file_again(before):
+    change = FileChange("a.txt", before, before.replace(b"b", b"B"))
+    body = unified([change]).split("@@\n")[1].split("\n")
+    text = "\n".join(line[1:] for line in body if line[:1] in (" ", "+")) + "\n"
+    assert chosen(change, set(), {0: text}).after == change.after
+    crlf = text.replace("\r", "").replace("\n", "\r\n")
+    assert chosen(change, set(), {0: crlf}).after == change.after
+
+
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        (b"a\x0cb\nb\n", "a\nB\n"),
+        (b"a\rb\nb\n", "a\nB\n"),
+        (b"caf\xe9\nb\n", "caf\\xe9\nü\n"),
+        (b"\0\nb\n", "B\n"),
+        (b"caf\xe9\ncaf\\xe9\nb\n", "caf\\xe9\nB\n"),
+    ],
+)
+def test_lines_that_cannot_be_written_exactly_are_refused(before, text):
+    change = FileChange("a.txt", before, before.replace(b"b\n", b"B\n"))
+    with pytest.raises(EditError, match="exactly"):
+        chosen(change, set(), {0: text})
+
+
+def test_half_a_character_of_utf_16_is_shown_escaped():
+    half = "\ufeffa\ud800\n".encode("utf-16-le", "surrogatepass")
+    change = FileChange("a.txt", half, half.replace(b"a", b"b"))
+    assert "+b\\ud800\n" in unified([change])
+    assert chosen(change, {0}).after == half
 
 
 def test_hunks_are_those_of_the_diff():
