@@ -60,6 +60,26 @@ def top_candidates(
         ValueError: a shape is wrong, or an id of `always` is not in the row.
     """
 
+def install_columns(library: int) -> str:
+    """Take over products of K-quantised weights with several columns in a loaded ggml.
+
+    They are computed so from then on and for the life of the process; again, nothing is done. No
+    graph may be computed meanwhile, and ggml must have been asked for its extra buffer types.
+
+    Args:
+        library: a handle of dlopen, through which the symbols of ggml and its CPU back end are
+            found.
+
+    Returns:
+        Why that cannot be done, in words; empty if it is.
+    """
+
+def most_columns() -> int:
+    """Most columns of a product that is taken over; 0 for any number."""
+
+def n_column_products() -> int:
+    """Products that were taken over and computed so far."""
+
 @final
 class CancelFlag:
     """A flag that the target's compute threads read without the interpreter.

@@ -57,6 +57,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     packed_weights: bool = True
     """Pack weights on the CPU anew for faster kernels where those are as exact, as with AMX. They
     are then memory of the engine's own, not the mapped file."""
+    own_kernels: bool = True
+    """Multiply K-quantised weights on the CPU by kernels that make a pass over a draft cheaper and
+    exact whatever its size, where the processor has AVX2."""
     flash_attention: Literal["auto", "on", "off"] = "auto"
     """Flash attention; `auto` is off on the CPU, where it is not exact."""
     cache_type_k: CacheType = "f16"

@@ -64,6 +64,9 @@ class LoadModel(CommandRoot, frozen=True, kw_only=True):
     packed_weights: bool = True
     """Whether weights on a CPU may be packed for faster kernels where these are exact, or may be
     inexact."""
+    own_kernels: bool = True
+    """Whether K-quantised weights on a CPU may be multiplied by the core's kernels. The first model
+    of an engine decides, for the life of its process."""
     flash_attention: Literal["auto", "on", "off"] = "auto"
     """`auto` is off on the CPU, where it is inexact, and where a device does not support it."""
     cache_type_k: CacheType = "f16"

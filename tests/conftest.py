@@ -89,7 +89,7 @@ def gemma3(own_folders: Path) -> Path:
 @pytest.fixture(scope="session")
 def quantised(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny GGUF of random K-quant weights: on a CPU only passes of up to 7 tokens are exact,
-    unless weights are packed for AMX."""
+    unless weights are packed for AMX or multiplied by our own kernels."""
     path = tmp_path_factory.mktemp("quantised") / "small.gguf"
     write_model(
         path, "small", Shape(n_layers=2, n_embd=256, n_ff=512, n_head=4, n_head_kv=2), smollm2

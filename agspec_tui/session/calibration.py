@@ -92,6 +92,7 @@ def path_of(load: LoadModel, loaded: ModelLoaded) -> Path:
         # The quick measurement of exact passes ends where they do.
         *(() if load.exact else ("inexact",)),
         *(() if load.packed_weights else ("plain weights",)),
+        *(() if load.own_kernels else ("kernels of llama.cpp",)),
     )
     name = hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
     return calibration_dir() / f"{name}.json"

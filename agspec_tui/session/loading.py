@@ -55,6 +55,7 @@ def plan_load(config: Config, there: Room | None = None, n_at_once: int = 1) -> 
         rpc=servers_of(config.rpc),
         exact=config.exact,
         packed_weights=config.packed_weights,
+        own_kernels=config.own_kernels,
         flash_attention=config.flash_attention,
         cache_type_k=config.cache_type_k,
         cache_type_v=config.cache_type_v,

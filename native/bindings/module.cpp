@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "agspec/candidates.hpp"
+#include "agspec/columns_ggml.hpp"
 #include "agspec/corpus.hpp"
 #include "agspec/cursor.hpp"
 #include "agspec/suffix_array.hpp"
@@ -364,11 +365,23 @@ void bind_tree(py::module_& m) {
       .def("check_integrity", &SuffixTree::check_integrity);
 }
 
+void bind_columns(py::module_& m) {
+  m.def(
+      "install_columns",
+      [](std::uintptr_t library) {
+        return agspec::columns::install(reinterpret_cast<void*>(library));
+      },
+      py::arg("library"));
+  m.def("most_columns", &agspec::columns::most_columns);
+  m.def("n_column_products", &agspec::columns::n_products);
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_native, m) {
   m.doc() = "Compiled core of agspec-tui: verification and retrieval over token ids.";
   bind_verify(m);
+  bind_columns(m);
   bind_automaton(m);
   bind_session(m);
   bind_workspace(m);

@@ -7,8 +7,9 @@ import pytest
 
 from agspec_tui.commands import LoadModel
 from agspec_tui.engine.llama import LlamaBackend
-from agspec_tui.engine.llama_amx import amx_works, has_amx, has_room, holds_in_a_child
+from agspec_tui.engine.llama_amx import amx_works, has_amx, has_room
 from agspec_tui.engine.llama_context import packs_weights, place
+from agspec_tui.engine.llama_trial import holds_in_a_child
 from agspec_tui.engine.types import Part
 
 needs_amx = pytest.mark.skipif(not has_amx(), reason="no AMX in this build or processor")
