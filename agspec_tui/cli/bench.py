@@ -143,7 +143,9 @@ def _shares_of_oracle(
     record: Path, cost: Cost, loaded: ModelLoaded, n_batch: int
 ) -> dict[int, float]:
     """By request, the time of the oracle over that of its own draft lengths."""
-    longest = min(MAX_DRAFT, (loaded.n_exact or n_batch) - 1) if loaded.rollback else 0
+    # Beyond the longest pass that was measured T(n) is a guess by its last slope.
+    n_most = min(MAX_DRAFT + 1, loaded.n_exact or n_batch, cost.points[-1][0])
+    longest = n_most - 1 if loaded.rollback else 0
     times = [cost.at(1 + k) for k in range(longest + 1)]
     own = time_by_request(read_recording(record), cost)
     found = realised(read_recording(record))
