@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from agspec_tui.cli.progress import Progress
+from agspec_tui.cli.tui import end_of
 from agspec_tui.config import load
 from agspec_tui.errors import UsageError
 from agspec_tui.events import Event, SessionStarted
@@ -72,11 +73,7 @@ def play(events: list[Event], repo: Path, *, speed: float, step: bool, headless:
     session.paused = step
     model = next((event.model for event in events if isinstance(event, SessionStarted)), "")
     app = AgspecApp(session, repo=repo, model=model, theme=load().theme, replay=session)
-    outcome = app.run()
-    if outcome is None:
-        return 1  # the screen has said why
-    click.echo(outcome.summary)
-    return outcome.exit_code
+    return end_of(app.run(), app.return_code)
 
 
 async def _printed(events: list[Event]) -> None:

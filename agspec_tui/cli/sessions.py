@@ -140,18 +140,10 @@ def resume(
     if json_file is not None:
         check_writable(json_file)
     earlier = read_earlier(find_session(sessions_dir(), name))
-    root = check_repo(Path(earlier.meta.repo))
-    config = _settings(earlier, model, yes=yes)
-    session = Session(
-        root,
-        config,
-        test_command=earlier.meta.test_command or None,
-        earlier=earlier,
-        can_ask=not yes,
-    )
-    if yes:
-        return work_headless(session, text, json_file)
-    return open_screen(session, config, root, text)
+    if not yes:
+        return _open_again(earlier, model, text)
+    session, _, _ = _reopened(earlier, model, yes=True)
+    return work_headless(session, text, json_file)
 
 
 @sessions.command("replay")
@@ -161,6 +153,18 @@ def resume(
 @headless_option
 def replay(name: str, speed: float, step: bool, headless: bool) -> int:
     """Show a stored session again as it happened, without a model; nothing is changed."""
+    return replay_stored(name, speed=speed, step=step, headless=headless)
+
+
+def go_on_with(name: str) -> int:
+    """Open a stored session as `sessions resume` does; returns the exit code."""
+    return _open_again(read_earlier(find_session(sessions_dir(), name)), None, "")
+
+
+def replay_stored(
+    name: str, *, speed: float = 1.0, step: bool = False, headless: bool = False
+) -> int:
+    """Show a stored session as `sessions replay` does; returns the exit code."""
     path = find_session(sessions_dir(), name)
     content = read_session(path)
     if not content.events:
@@ -191,6 +195,25 @@ def delete(names: Sequence[str]) -> None:
     for path in [find_session(sessions_dir(), name) for name in names]:
         delete_session(path)
         click.echo(f"removed {path.stem}")
+
+
+def _open_again(earlier: Earlier, model: str | None, issue: str) -> int:
+    session, config, root = _reopened(earlier, model, yes=False)
+    return open_screen(session, config, root, issue, earlier.meta.test_command or None)
+
+
+def _reopened(earlier: Earlier, model: str | None, *, yes: bool) -> tuple[Session, Config, Path]:
+    """A stored session, its settings and its repository, to be gone on with."""
+    root = check_repo(Path(earlier.meta.repo))
+    config = _settings(earlier, model, yes=yes)
+    session = Session(
+        root,
+        config,
+        test_command=earlier.meta.test_command or None,
+        earlier=earlier,
+        can_ask=not yes,
+    )
+    return session, config, root
 
 
 def _take_back(name: str, *, again: bool) -> None:

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -14,6 +15,9 @@ from agspec_tui.errors import UsageError
 from agspec_tui.session.repo import check_repo
 from agspec_tui.session.session import Session
 from agspec_tui.session.testing import given
+
+if TYPE_CHECKING:
+    from agspec_tui.tui.app import Outcome
 
 
 @click.command("open-tui", hidden=True)
@@ -40,10 +44,16 @@ def open_tui(
     if approve is not None:
         config = msgspec.structs.replace(config, approve=approve)
     session = Session(root, config, test_command=test_command, record=record, can_ask=True)
-    return open_screen(session, config, root, text)
+    return open_screen(session, config, root, text, test_command)
 
 
-def open_screen(session: Session, config: Config, root: Path, issue: str) -> int:
+def open_screen(
+    session: Session,
+    config: Config,
+    root: Path,
+    issue: str,
+    test_command: str | None = None,
+) -> int:
     """Open the workspace on a session; returns the exit code.
 
     Args:
@@ -51,6 +61,7 @@ def open_screen(session: Session, config: Config, root: Path, issue: str) -> int
         config: its settings.
         root: its repository.
         issue: the first task; empty for none.
+        test_command: that of the session, where it was given.
 
     Raises:
         UsageError: there is no terminal.
@@ -65,9 +76,29 @@ def open_screen(session: Session, config: Config, root: Path, issue: str) -> int
     from agspec_tui.tui.app import AgspecApp
 
     name = resolve(config.model).name
-    app = AgspecApp(session, repo=root, model=name, theme=config.theme, issue=issue)
+    app = AgspecApp(session, repo=root, model=name, theme=config.theme, issue=issue, config=config)
     outcome = app.run()
+    if outcome is not None and outcome.then is not None and outcome.then.kind == "model":
+        config = msgspec.structs.replace(config, model=outcome.then.name)
+        again = Session(root, config, test_command=test_command, can_ask=True)
+        return open_screen(again, config, root, "", test_command)
+    return end_of(outcome, app.return_code)
+
+
+def end_of(outcome: "Outcome | None", return_code: int | None) -> int:
+    """Say what a screen left behind, and open what the person chose there; the exit code.
+
+    Args:
+        outcome: what it left; None if it broke off, which it has said.
+        return_code: of the screen that broke off.
+    """
     if outcome is None:
-        return app.return_code or 1  # the screen has said why
-    click.echo(outcome.summary)
-    return outcome.exit_code
+        return return_code or 1
+    if outcome.then is None:
+        click.echo(outcome.summary)
+        return outcome.exit_code
+    from agspec_tui.cli import sessions  # which opens screens itself
+
+    if outcome.then.kind == "replay":
+        return sessions.replay_stored(outcome.then.name)
+    return sessions.go_on_with(outcome.then.name)

@@ -14,12 +14,11 @@ import llama_cpp
 import msgspec
 import numpy as np
 
-from agspec_tui._native import n_column_products
 from agspec_tui.commands import LoadModel, Sampling
 from agspec_tui.engine import llama_state
 from agspec_tui.engine.chat_template import render_chatml, split_scaffold
 from agspec_tui.engine.llama_batch import PassArrays
-from agspec_tui.engine.llama_columns import n_exact_with, share_rows
+from agspec_tui.engine.llama_columns import n_exact_with, n_products, share_rows
 from agspec_tui.engine.llama_context import (
     Placement,
     load_model,
@@ -59,7 +58,7 @@ class LlamaBackend(LlamaTokenizer):
         llama_cpp.llama_backend_init()
         if load.own_kernels:
             share_rows()  # first: threads of a computation survive no fork
-        n_products = n_column_products()
+        n_before = n_products()
         self._flag: CancelFlag = beside._flag if beside else CancelFlag()
         placement = place(load)
         self._on_cpu = placement.on_cpu
@@ -75,7 +74,7 @@ class LlamaBackend(LlamaTokenizer):
                 self.close()
                 self._open(load, placement, beside, packed=False)
                 self.n_exact = probe_exact(self)
-            self.n_exact = n_exact_with(self.n_exact, n_products)
+            self.n_exact = n_exact_with(self.n_exact, n_before)
         self.no_rollback = "" if beside else probe_rollback(self)
         self.n_rollback = 0 if self.no_rollback else self._rollback.n_snapshots or self.n_ctx
 

@@ -34,16 +34,20 @@ def share_rows() -> bool:
     return holds_in_a_child(_multiplies_rightly) and _install()
 
 
-def n_exact_with(n_exact: int, n_products_before: int) -> int:
+def n_products() -> int:
+    """Products that our kernels have computed so far."""
+    return n_column_products()
+
+
+def n_exact_with(n_exact: int, n_before: int) -> int:
     """Most tokens of an exact pass, where larger ones may leave our kernels.
 
     Args:
         n_exact: what the probe found.
-        n_products_before: products of our kernels before the model was loaded; where it has none,
-            they limit nothing.
+        n_before: `n_products` before the model was loaded; where it has none, they limit nothing.
     """
     most = most_columns()
-    used = n_column_products() > n_products_before
+    used = n_products() > n_before
     return min(n_exact, most) if most and used else n_exact
 
 

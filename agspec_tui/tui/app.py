@@ -9,11 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+from textual import on
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.screen import Screen
 
+from agspec_tui.config import Config
 from agspec_tui.errors import ThemeError
 from agspec_tui.tui import theme as themes
 from agspec_tui.tui.complete import COMMANDS
@@ -22,6 +24,7 @@ from agspec_tui.tui.screens.main import MainScreen
 from agspec_tui.tui.screens.replay import Paced, ReplayScreen
 from agspec_tui.tui.source import Source
 from agspec_tui.tui.state import UiState
+from agspec_tui.tui.switch import Switch
 from agspec_tui.tui.text import one_line
 
 CLOSE_S = 10.0
@@ -36,6 +39,8 @@ class Outcome:
     """One line about the last task."""
     exit_code: int
     """0, or 2 or 3 if the session could not be started."""
+    then: Switch | None = None
+    """What is to be opened next; None for nothing."""
 
 
 class AgspecApp(App[Outcome]):
@@ -63,6 +68,7 @@ class AgspecApp(App[Outcome]):
         theme: str = themes.DEFAULT,
         issue: str = "",
         replay: Paced | None = None,
+        config: Config | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
@@ -71,6 +77,8 @@ class AgspecApp(App[Outcome]):
         self._wanted_theme = theme
         self._issue = issue
         self._replay = replay
+        self._config = config
+        self._then: Switch | None = None
         self._clock = clock
         self._source_closed = False
         self._mouse = True
@@ -99,7 +107,12 @@ class AgspecApp(App[Outcome]):
         self._catch_signals()
         self.main = (
             MainScreen(
-                self._source, self.state, repo=self._repo, issue=self._issue, clock=self._clock
+                self._source,
+                self.state,
+                repo=self._repo,
+                issue=self._issue,
+                clock=self._clock,
+                config=self._config,
             )
             if self._replay is None
             else ReplayScreen(
@@ -191,7 +204,15 @@ class AgspecApp(App[Outcome]):
             closing = asyncio.wait_for(self._source.close(), CLOSE_S)
             await self.main.bridge.attempt(closing, quiet=True)
 
+    @on(MainScreen.SwitchChosen)
+    async def _leave_for(self, message: MainScreen.SwitchChosen) -> None:
+        """Close the session, and leave for what was chosen."""
+        self._then = message.switch
+        await self.action_quit()
+
     def _outcome(self) -> Outcome:
+        if self._then is not None:
+            return Outcome("", 0, self._then)
         code = self.main.exit_code if self.main else 0
         finished = self.state.finished
         if finished is None:

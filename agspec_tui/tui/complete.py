@@ -17,6 +17,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "provenance": ("provenance", "where accepted text was copied from"),
     "meaning": ("definition", "what the numbers mean"),
     "editor": ("editor", "write the message in your own editor"),
+    "models": ("models", "open this repository with another model"),
+    "sessions": ("sessions", "go on with a stored session, or replay one"),
     "log": ("log", "what the engine has logged"),
     "theme": ("app.next_theme", "the next theme"),
     "mouse": ("app.release_mouse", "the mouse to the terminal, and back"),

@@ -20,7 +20,9 @@ from agspec_tui.tui.text import visible
 
 _STARTS = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)")
 _TAKEN, _LEFT, _WRITTEN = "✓", "✗", "✎"
-_PLAIN = Span("    ", "")
+N_GUTTER = 4
+"""Cells before a line, in which a hunk's mark stands."""
+_PLAIN = Span(" " * N_GUTTER, "")
 _NUMBER = 5
 """Cells of a line number and the blank behind it."""
 

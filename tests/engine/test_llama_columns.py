@@ -8,11 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agspec_tui._native import most_columns, n_column_products
 from agspec_tui.commands import LoadModel
 from agspec_tui.engine import llama_columns
 from agspec_tui.engine.llama import LlamaBackend
-from agspec_tui.engine.llama_columns import TYPES, blocks_of, n_exact_with, share_rows
+from agspec_tui.engine.llama_columns import (
+    TYPES,
+    blocks_of,
+    most_columns,
+    n_exact_with,
+    n_products,
+    share_rows,
+)
 from agspec_tui.engine.llama_trial import product
 from agspec_tui.engine.types import Part
 from tests.reference.k_quants import BLOCK, rounded, values_of
@@ -50,11 +56,11 @@ def test_the_kernels_are_used_where_the_processor_has_what_they_need():
 def test_a_column_has_the_same_product_alone_and_among_others(kind, n, n_out, n_blocks, seed):
     assert share_rows()
     blocks, columns = blocks_of(kind, n_out, n_blocks, seed), columns_of(n, n_blocks, seed)
-    before = n_column_products()
+    before = n_products()
     together = product(blocks, kind, columns)
     one = seed % n
     alone = product(blocks, kind, columns[one : one + 1])
-    assert n_column_products() == before + 2
+    assert n_products() == before + 2
     assert np.array_equal(together[one], alone[0])
 
 
@@ -92,10 +98,10 @@ def test_no_sum_of_whole_numbers_overflows(kind, byte):
 @needs_avx2
 def test_a_pass_of_any_size_has_the_logits_of_single_tokens(quantised):
     load = LoadModel(path=str(quantised), name="k", n_ctx=512, n_gpu_layers=0, packed_weights=False)
-    before = n_column_products()
+    before = n_products()
     backend = LlamaBackend(load)
     try:
-        assert n_column_products() > before
+        assert n_products() > before
         assert backend.n_exact == (most_columns() or backend.n_batch)
         ids = [(7 * i) % backend.n_vocab for i in range(65)]
         single = [
@@ -112,9 +118,9 @@ def test_a_pass_of_any_size_has_the_logits_of_single_tokens(quantised):
 
 def test_only_a_model_that_has_our_products_is_bound_by_them(monkeypatch):
     monkeypatch.setattr(llama_columns, "most_columns", lambda: 65)
-    monkeypatch.setattr(llama_columns, "n_column_products", lambda: 10)
-    assert n_exact_with(512, n_products_before=9) == 65
-    assert n_exact_with(7, n_products_before=9) == 7
-    assert n_exact_with(512, n_products_before=10) == 512
+    monkeypatch.setattr(llama_columns, "n_products", lambda: 10)
+    assert n_exact_with(512, n_before=9) == 65
+    assert n_exact_with(7, n_before=9) == 7
+    assert n_exact_with(512, n_before=10) == 512
     monkeypatch.setattr(llama_columns, "most_columns", lambda: 0)
-    assert n_exact_with(512, n_products_before=9) == 512
+    assert n_exact_with(512, n_before=9) == 512

@@ -14,7 +14,11 @@ FENCES = {
     "rich": ("agspec_tui/tui/",),
     "llama_cpp": ("agspec_tui/engine/llama",),
     "huggingface_hub": ("agspec_tui/models/",),
-    "agspec_tui._native": ("agspec_tui/drafting/", "agspec_tui/engine/verify.py"),
+    "agspec_tui._native": (
+        "agspec_tui/drafting/",
+        "agspec_tui/engine/verify.py",
+        "agspec_tui/engine/llama_columns.py",
+    ),
 }
 """Who may import what needs care."""
 

@@ -5,7 +5,7 @@ from agspec_tui.tui.complete import COMMANDS, best, offered, wanted
 from agspec_tui.tui.screens.help import HelpScreen
 from agspec_tui.tui.widgets.completion import Completion
 from agspec_tui.tui.widgets.prompt import Prompt
-from tests.tui.driving import RecordingSource, driven
+from tests.tui.driving import driven
 
 PATHS = ["src/calc.py", "tests/test_calc.py", "README.md", "docs/calls.md", "src/deep/colour.py"]
 
@@ -44,6 +44,17 @@ def test_commands_have_a_remark():
     assert offered(wanted("/un"), ()) == [("undo", COMMANDS["undo"][1])]
 
 
+@pytest.fixture(autouse=True)
+def repo(tmp_path, monkeypatch):
+    """The app's repository, with the files of `PATHS`."""
+    for path in PATHS:
+        file = tmp_path / "durations" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("text\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "durations"
+
+
 async def typed(app, text):
     await app.pilot.press(*("slash" if key == "/" else "at" if key == "@" else key for key in text))
     await app.pilot.pause()
@@ -52,7 +63,6 @@ async def typed(app, text):
 async def prompt_of(app):
     await app.app.workers.wait_for_complete()
     prompt = app.main.query_one(Prompt)
-    prompt.paths = PATHS
     prompt.focus()
     return prompt, app.main.query_one(Completion)
 
@@ -121,10 +131,16 @@ async def test_an_unknown_command_is_told_and_a_path_is_an_issue():
         assert app.source.commands == [SubmitTask(text="/etc/x")]
 
 
-async def test_files_of_the_repository_are_offered(tmp_path, monkeypatch):
-    (tmp_path / "durations").mkdir()
-    (tmp_path / "durations" / "hidden_gem.py").write_text("x = 1\n")
-    monkeypatch.chdir(tmp_path)
-    async with driven(RecordingSource()) as app:
+async def test_a_file_that_is_new_since_the_start_is_offered(repo):
+    async with driven() as app:
+        prompt, completion = await prompt_of(app)
+        (repo / "hidden_gem.py").write_text("x = 1\n")
+        (repo / "README.md").unlink()
+        await typed(app, "@")
         await app.app.workers.wait_for_complete()
-        assert "hidden_gem.py" in app.main.query_one(Prompt).paths
+        await app.pilot.pause()
+        assert completion.is_open
+        assert set(prompt.paths) == {"hidden_gem.py", *PATHS} - {"README.md"}
+        await typed(app, "hid")
+        await app.pilot.press("tab")
+        assert prompt.text == "@hidden_gem.py "

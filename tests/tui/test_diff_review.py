@@ -165,3 +165,31 @@ async def test_keys_of_the_first_second_change_nothing():
         await d.pilot.press("space", "e", "j")
         assert "left out" not in d.screen_text()
         assert not d.app.screen.editing
+
+
+async def test_a_hunk_is_chosen_by_a_click_and_left_out_by_one_on_its_mark(asked):
+    view = asked.app.screen.query_one("#approval-diff")
+    lines = view.plain_text.split("\n")
+    at = next(row for row, text in enumerate(lines) if "@@ -28,7" in text)
+    await asked.pilot.click(view, offset=(10, at))
+    await asked.pilot.pause()
+    assert "▸ ✓ @@ -28,7" in asked.screen_text()
+    for mark in ("✗", "✓", "✗"):
+        await asked.pilot.click(view, offset=(2, at))
+        await asked.pilot.pause()
+        assert f"▸ {mark} @@ -28,7" in asked.screen_text()
+    await asked.pilot.click(view, offset=(2, at + 3))  # no mark stands there
+    await asked.pilot.pause()
+    await asked.pilot.press("y")
+    await asked.pilot.pause()
+    assert asked.source.commands == [AnswerApproval(call_id=7, approved=True, left_out=(1,))]
+
+
+async def test_clicks_of_the_first_second_leave_nothing_out():
+    async with driven() as d:
+        await d.show(QUESTION)
+        view = d.app.screen.query_one("#approval-diff")
+        at = next(row for row, text in enumerate(view.plain_text.split("\n")) if "@@" in text)
+        await d.pilot.click(view, offset=(2, at))
+        await d.pilot.pause()
+        assert "left out" not in d.screen_text()

@@ -228,3 +228,14 @@ def test_a_recording_that_is_none_is_told_on_the_screen(tmp_path):
     terminal.child.send("q")
     assert terminal.leave() == 2
     assert_sane(terminal)
+
+
+def test_a_crash_leaves_the_terminal_as_it_was_and_says_what_it_was():
+    terminal = Terminal(str(FIXED), "inf", "--crash")
+    assert terminal.leave() == 1
+    state = modes(terminal.raw)
+    assert (state["1049"], state["25"]) == (False, True)
+    assert not any(state.get(mode, False) for mode in (*MOUSE, "2004", "1004"))
+    tail = terminal.raw.rpartition("\x1b[?1049l")[2]
+    assert "ZeroDivisionError" in tail
+    assert "on purpose" in tail

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import ClassVar
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import TextArea
 
 from agspec_tui.events import ApprovalRequested
 from agspec_tui.tui import entries
-from agspec_tui.tui.review import Review
+from agspec_tui.tui.review import N_GUTTER, Review
 from agspec_tui.tui.screens.approval import TextApprovalScreen
 from agspec_tui.tui.widgets.transcript import Transcript
 
@@ -79,6 +79,18 @@ class DiffScreen(TextApprovalScreen):
         if self.listening and hunk is not None:
             hunk.taken = not hunk.taken
             self._show()
+
+    @on(Transcript.LineClicked)
+    def _clicked(self, message: Transcript.LineClicked) -> None:
+        """Look at the hunk that was clicked; on its mark, leave it out or take it again."""
+        number = self._numbers[message.line] if message.line < len(self._numbers) else -1
+        if number < 0:
+            return
+        self._review.at = number
+        is_head = self._numbers.index(number) == message.line
+        if is_head and message.x < N_GUTTER:
+            self.action_take()
+        self._show()
 
     def action_move(self, step: int) -> None:
         """Look at another hunk."""

@@ -30,7 +30,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("e", "edit the plan or hunk that is asked about"),
             ("Ctrl+S", "send the plan, take the hunk as edited"),
             ("j k, [ ]", "next hunk, hunk before"),
-            ("Space", "leave the hunk out, take it again"),
+            ("Space, click on ✓", "leave the hunk out, take it again"),
             ("v", "old and new side by side"),
             ("u, F7", "undo the last turn"),
             ("F8", "redo what was undone"),
@@ -53,6 +53,15 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("g, ← →", "group by role, turn, source, form"),
             ("x", "export the table as CSV"),
             ("Esc, s, F9", "back"),
+        ),
+    ),
+    (
+        "Models, sessions",
+        (
+            ("/models, /sessions", "open the list"),
+            ("Enter", "open the chosen one"),
+            ("p", "replay the session"),
+            ("r, Esc, q", "read again, back"),
         ),
     ),
     (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import ClassVar
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
@@ -22,6 +22,7 @@ from agspec_tui.commands import (
     SubmitTask,
     Undo,
 )
+from agspec_tui.config import Config
 from agspec_tui.errors import AgspecError, EngineError
 from agspec_tui.events import ApprovalRequested
 from agspec_tui.session.repo import list_files
@@ -92,8 +93,9 @@ class MainScreen(Openers):
         repo: Path,
         issue: str,
         clock: Callable[[], float],
+        config: Config | None = None,
     ) -> None:
-        super().__init__(state, repo)
+        super().__init__(state, repo, config)
         self._source = source
         self._clock = clock
         if issue:
@@ -126,7 +128,7 @@ class MainScreen(Openers):
     def on_mount(self) -> None:
         """Begin to listen, then make the source ready while the screen is up."""
         self.focus_first()
-        self.run_worker(self._list_files(), group="files", exit_on_error=False)
+        self._files_wanted()
         self.set_interval(TICK_S, self.tick)
         self.run_worker(self._start(), group="start", exit_on_error=False)
 
@@ -134,10 +136,15 @@ class MainScreen(Openers):
         """Focus what is used first."""
         self.query_one(Prompt).focus()
 
+    @on(Prompt.FilesWanted)
+    def _files_wanted(self) -> None:
+        self._list_files()
+
+    @work(group="files", exclusive=True, exit_on_error=False)
     async def _list_files(self) -> None:
         """Names for `@file`; a folder that is none of git's or ours has none."""
         with contextlib.suppress(AgspecError, OSError):
-            self.query_one(Prompt).paths = await asyncio.to_thread(list_files, self._repo)
+            self.query_one(Prompt).renew(await asyncio.to_thread(list_files, self._repo))
 
     def opening_note(self) -> str:
         """What is being done while the source is made ready."""

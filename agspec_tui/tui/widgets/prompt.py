@@ -41,6 +41,9 @@ class Prompt(TextArea):
     class Follow(Message):
         """The user wants the end of the transcript."""
 
+    class FilesWanted(Message):
+        """The name of a file begins here: `paths` may be old."""
+
     class QuitTyped(Message):
         """A lone `q` was typed and nothing followed."""
 
@@ -55,7 +58,7 @@ class Prompt(TextArea):
         )
         self.cursor_blink = False
         self.paths: Sequence[str] = ()
-        """Files that `@` offers, relative to the repository."""
+        """Files that `@` offers, relative to the repository; see `renew`."""
         self._completion = completion
         self._hidden_for = ""  # the text for which completions were sent away
         self._history: list[str] = []
@@ -127,6 +130,14 @@ class Prompt(TextArea):
         before = self._before_cursor()
         want = None if before == self._hidden_for else wanted(before)
         self._completion.offer([] if want is None else offered(want, self.paths))
+        if want is not None and want == ("file", ""):
+            self.post_message(self.FilesWanted())
+
+    def renew(self, paths: Sequence[str]) -> None:
+        """Offer these files from now on, also where one is being named."""
+        changed, self.paths = paths != self.paths, paths
+        if changed and self._completion.is_open:
+            self._offer()
 
     def _submit(self) -> None:
         text = self.text.strip()

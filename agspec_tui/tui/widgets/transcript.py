@@ -65,6 +65,16 @@ class Transcript(ScrollView, can_focus=True):
             super().__init__()
             self.origin = origin
 
+    class LineClicked(Message):
+        """A line was clicked where no accepted run is."""
+
+        def __init__(self, line: int, x: int) -> None:
+            super().__init__()
+            self.line = line
+            """Its number, from 0, of those that are held."""
+            self.x = x
+            """Cells from the left edge, gutter included."""
+
     marks: var[bool] = var(True)
     """Show which characters were drafted and accepted."""
     following: var[bool] = var(True)
@@ -152,7 +162,11 @@ class Transcript(ScrollView, can_focus=True):
             if x < 0:
                 if span.origin is not None and self.marks:
                     self.post_message(self.OriginChosen(span.origin))
-                return
+                    return
+                break
+        row = index - self._n_notes
+        if 0 <= row < self._held.n_rows:
+            self.post_message(self.LineClicked(self._held.line_at(row), at.x))
 
     def stream(
         self,
