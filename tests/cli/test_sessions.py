@@ -230,6 +230,60 @@ def test_the_screen_shows_a_resumed_session_and_undoes_its_edit(name, repo):
     assert list_sessions(sessions_dir())[0].status == "fixed"
 
 
+def opened(*arguments):
+    """The program on a terminal, with its prompt ready."""
+    child = pexpect.spawn(
+        PROGRAM, list(arguments), dimensions=(40, 140), encoding="utf-8",
+        env={**os.environ, "TERM": "xterm-256color"}, timeout=30,
+    )  # fmt: skip
+    child.expect("escribe the issue")  # the cursor stands on its first letter
+    return child
+
+
+def test_from_the_screen_a_session_is_replayed_and_another_gone_on_with(name, repo, tmp_path):
+    other = script(tmp_path, plan("calc.py"))
+    child = opened(str(repo), "--model", f"scripted:{other}")
+    child.send("/sessions\r")
+    child.expect(name)
+    child.send("p")
+    child.expect("replay")  # of the status line
+    child.expect("wrote calc.py")
+    child.send("\x10")  # the palette
+    child.expect("Search for commands")
+    child.send("sessions")
+    with pytest.raises(pexpect.TIMEOUT):  # until nothing else is offered any more
+        child.expect("never shown", timeout=2.0)
+    child.send("\r")
+    child.expect(name)
+    child.send("\r")
+    child.expect("unasked")  # the session that is gone on with says what it may do
+    child.send("\x11")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+    assert [one.session_id for one in list_sessions(sessions_dir())] == [name]
+    assert (repo / "calc.py").read_text() == FIXED
+
+
+def test_from_the_screen_the_repository_is_opened_with_another_model(
+    repo, smollm2, tmp_path, own_home, monkeypatch
+):
+    monkeypatch.setenv("AGSPEC_MODELS", str(tmp_path / "models"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "small.gguf").symlink_to(smollm2)
+    (own_home / "config.toml").write_text("n_ctx = 512\n")
+    child = opened(str(repo), "--model", f"scripted:{script(tmp_path, plan('calc.py'))}")
+    child.send("/models\r")
+    child.expect("small")
+    child.send("\r")
+    child.expect("small · CPU")
+    child.send("\x11")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [

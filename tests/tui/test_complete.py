@@ -144,3 +144,15 @@ async def test_a_file_that_is_new_since_the_start_is_offered(repo):
         await typed(app, "hid")
         await app.pilot.press("tab")
         assert prompt.text == "@hidden_gem.py "
+
+
+async def test_enter_that_comes_before_the_completions_do_sends_what_was_typed():
+    async with driven() as app:
+        prompt, completion = await prompt_of(app)
+        await typed(app, "/s")
+        assert completion.chosen != "help"
+        prompt.text = "/help"
+        prompt.move_cursor((0, 5))
+        assert prompt._handled("enter")  # before the message that the text has changed
+        await app.pilot.pause()
+        assert isinstance(app.app.screen, HelpScreen)

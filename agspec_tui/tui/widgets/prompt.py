@@ -60,6 +60,7 @@ class Prompt(TextArea):
         self.paths: Sequence[str] = ()
         """Files that `@` offers, relative to the repository; see `renew`."""
         self._completion = completion
+        self._offered_for = ""  # the text before the cursor that the offered completions fit
         self._hidden_for = ""  # the text for which completions were sent away
         self._history: list[str] = []
         self._at: int | None = None
@@ -108,6 +109,10 @@ class Prompt(TextArea):
 
     def _complete(self, key: str) -> bool:
         """Take the chosen name; Enter on a whole command sends it."""
+        if self._offered_for != self._before_cursor():
+            self._offer()  # keys came faster than their changes were told
+        if not self._completion.is_open:
+            return False
         want, name = wanted(self._before_cursor()), self._completion.chosen
         self._completion.offer([])
         if want is None or (key == "enter" and want.typed == name):
@@ -127,7 +132,7 @@ class Prompt(TextArea):
     @on(TextArea.SelectionChanged)
     def _offer(self) -> None:
         """Offer what could be meant at the cursor."""
-        before = self._before_cursor()
+        before = self._offered_for = self._before_cursor()
         want = None if before == self._hidden_for else wanted(before)
         self._completion.offer([] if want is None else offered(want, self.paths))
         if want is not None and want == ("file", ""):
