@@ -1,6 +1,7 @@
 """Makes foreign text safe and true to show: nothing in it can steer the terminal or hide."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from rich.cells import cell_len, split_graphemes
 
@@ -38,6 +39,12 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return text.translate(_VISIBLE)
+
+
+def below_home(path: Path) -> str:
+    """A path as people write it: `~/src/project`."""
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
 
 
 def one_line(text: str) -> str:

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from agspec_tui.tui.lines import MAX_LINE_CHARS, Line, Span, line, rows
-from agspec_tui.tui.text import break_points, fit, one_line, pad, visible
+from agspec_tui.tui.text import below_home, break_points, fit, one_line, pad, visible
 
 
 @pytest.mark.parametrize(
@@ -93,3 +93,9 @@ def test_a_huge_line_is_cut_and_says_so():
         made.append("x" * 1000)
     assert len(made.text()) < MAX_LINE_CHARS + 40
     assert made.text().endswith("line cut here")
+
+
+def test_paths_of_the_person_are_short(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert below_home(tmp_path / "src" / "a b") == "~/src/a b"
+    assert below_home(tmp_path.parent) == str(tmp_path.parent)

@@ -13,6 +13,7 @@ from textual.widgets import Static
 from agspec_tui.config import logs_dir
 from agspec_tui.tui import entries
 from agspec_tui.tui.lines import Line, line
+from agspec_tui.tui.text import below_home
 from agspec_tui.tui.widgets.transcript import Transcript
 
 NAMES = ("engine.log", "session.log")
@@ -62,7 +63,7 @@ def _lines(folder: Path) -> list[Line]:
     made: list[Line] = []
     for name in NAMES:
         path = folder / name
-        made.append(line((str(path), "file")))
+        made.append(line((below_home(path), "file")))
         try:
             with path.open("rb") as file:
                 size = file.seek(0, 2)

@@ -14,6 +14,7 @@ from agspec_tui.session.loading import plan_load, room
 from agspec_tui.tui.numbers import count
 from agspec_tui.tui.screens.listing import ListingScreen, Row
 from agspec_tui.tui.switch import Switch
+from agspec_tui.tui.text import below_home
 
 
 class ModelsScreen(ListingScreen):
@@ -49,7 +50,9 @@ class ModelsScreen(ListingScreen):
                 about = f"{entry.title}: {entry.use}\nfetch it: agspec-tui models pull {entry.name}"
                 rows.append(Row((entry.name, size, entry.licence, "no"), about))
         for found in discover():
-            rows.append(self._row(found.name, in_units(found.n_bytes), "?", str(found.path), there))
+            rows.append(
+                self._row(found.name, in_units(found.n_bytes), "?", below_home(found.path), there)
+            )
         return sorted(rows, key=lambda row: (row.cells[3] == "no", row.opens is None))
 
     def _row(self, name: str, size: str, licence: str, about: str, there: Room) -> Row:

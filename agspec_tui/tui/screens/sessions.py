@@ -8,6 +8,7 @@ from agspec_tui.config import sessions_dir
 from agspec_tui.session.stored import Summary, list_sessions
 from agspec_tui.tui.screens.listing import ListingScreen, Row
 from agspec_tui.tui.switch import Switch
+from agspec_tui.tui.text import below_home
 
 
 class SessionsScreen(ListingScreen):
@@ -33,7 +34,7 @@ def _row(one: Summary) -> Row:
     replay = Switch("replay", one.session_id)
     if one.fault or one.meta is None:
         return Row(cells, f"{one.session_id}: {one.fault or 'it cannot be read'}")
-    about = f"{one.session_id} · {one.meta.repo} · {one.meta.model}"
+    about = f"{one.session_id} · {below_home(Path(one.meta.repo))} · {one.meta.model}"
     if one.status == "open":
         return Row(cells, f"{about}\na program has it open; it can be replayed", shows=replay)
     return Row(cells, about, Switch("resume", one.session_id), replay)
