@@ -18,6 +18,7 @@ from textual.timer import Timer
 
 from agspec_tui.tui.lines import NO_SPAN, Line, Row, Span, line, rows
 from agspec_tui.tui.provenance import Origin
+from agspec_tui.tui.widgets.moving_rows import MovingRows
 from agspec_tui.tui.wrapped import WrappedLines
 
 MAX_LINES = 200_000
@@ -25,8 +26,6 @@ MAX_LINES = 200_000
 _N_BLOCKS = 2
 """Blocks of lines wrapped anew at a time after a change of the width."""
 _WRAP_EVERY_S = 0.05
-MAX_DRAWN = 1000
-"""Rows kept as they were drawn."""
 STYLES = (
     *("muted", "strong", "task", "file", "hunk", "added", "removed", "command", "output"),
     *("error", "warning", "success", "error-strong", "warning-strong", "success-strong"),
@@ -46,7 +45,7 @@ class Marked(NamedTuple):
     """Where it was copied from."""
 
 
-class Transcript(ScrollView, can_focus=True):
+class Transcript(MovingRows, can_focus=True):
     """Appended at the end, followed at the end, until the reader scrolls up."""
 
     ALLOW_SELECT = True
@@ -88,7 +87,6 @@ class Transcript(ScrollView, can_focus=True):
         self._open: Line | None = None
         self._styles: dict[str, Style] = {}
         self._settles = False
-        self._drawn: dict[int, Strip] = {}  # rows as last drawn, without a selection
 
     # ── content ──────────────────────────────────────────────────────────────────────────────────
 
@@ -133,7 +131,7 @@ class Transcript(ScrollView, can_focus=True):
         """Forget every line."""
         self._open = None
         self._held.clear()
-        self._drawn.clear()
+        self.forget_all()
         self._settle()
 
     def scroll_to_line(self, number: int) -> None:
@@ -195,14 +193,14 @@ class Transcript(ScrollView, can_focus=True):
 
     def _rewrap_last(self) -> None:
         for row in self._held.rewrap_last():
-            self._drawn.pop(row + self._n_notes, None)
+            self.forget(row + self._n_notes)
 
     def _settle(self) -> None:
         """Drop what is over the cap, tell Textual the size, and keep the right row in view."""
         n_notes = self._n_notes
         n_gone = self._held.drop_oldest()
         if n_gone:
-            self._drawn.clear()
+            self.forget_all()
             n_gone -= self._n_notes - n_notes
         self._settles = False
         follow, at = self.following, self.scroll_offset.y
@@ -291,7 +289,7 @@ class Transcript(ScrollView, can_focus=True):
         """Make rows anew; the line at the upper edge stays there, or the end is followed."""
         follow, before = self.following, self._start_of(top)
         wrap()
-        self._drawn.clear()
+        self.forget_all()
         self.virtual_size = Size(self._width, self._n_rows)
         if follow:
             self._to_end()
@@ -309,11 +307,11 @@ class Transcript(ScrollView, can_focus=True):
         """Forget the styles of the old theme."""
         super().notify_style_update()
         self._styles.clear()
-        self._drawn.clear()
+        self.forget_all()
 
     def watch_marks(self) -> None:
         """Redraw with or without the marks."""
-        self._drawn.clear()
+        self.forget_all()
         self.refresh()
 
     def _style(self, name: str) -> Style:
@@ -332,8 +330,8 @@ class Transcript(ScrollView, can_focus=True):
         width = self.size.width
         index = self.scroll_offset.y + y
         selected = self.text_selection
-        known = self._drawn.get(index) if selected is None else None
-        if known is not None and known.cell_length == width:
+        known = self.drawn(index) if selected is None else None
+        if known is not None:
             return known
         base = self.rich_style
         row = self._row(index)
@@ -345,9 +343,7 @@ class Transcript(ScrollView, can_focus=True):
             strip = self._highlight(strip, index, *reach)
         strip = strip.apply_offsets(0, index)
         if selected is None:
-            if len(self._drawn) > MAX_DRAWN:
-                self._drawn.clear()
-            self._drawn[index] = strip
+            self.keep(index, strip)
         return strip
 
     def _highlight(self, strip: Strip, index: int, start: int, end: int) -> Strip:
