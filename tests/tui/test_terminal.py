@@ -116,7 +116,7 @@ def test_the_screen_paints_and_q_leaves_the_terminal_as_it_was(flags):
 
 
 def test_numbers_move_while_the_replay_runs_and_a_question_can_be_answered():
-    terminal = Terminal(str(FIXED), "20")
+    terminal = Terminal(str(FIXED), "5")
     terminal.wait_for(lambda shown: "planning" in shown)
     terminal.wait_for(lambda shown: "Write this change?" in shown)
     terminal.wait_for(lambda shown: "y / Enter" in shown)
@@ -131,7 +131,7 @@ def test_numbers_move_while_the_replay_runs_and_a_question_can_be_answered():
 def test_a_terminal_that_is_gone_ends_the_app(ignored, tmp_path):
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN) if ignored else None
     try:
-        terminal = Terminal(str(FIXED), "20")
+        terminal = Terminal(str(FIXED), "5")
     finally:
         if ignored:
             signal.signal(signal.SIGHUP, before)

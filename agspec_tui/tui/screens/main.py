@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import ClassVar
@@ -31,6 +32,7 @@ from agspec_tui.tui.bridge import Bridge
 from agspec_tui.tui.complete import COMMANDS, wanted
 from agspec_tui.tui.lines import Line, Span
 from agspec_tui.tui.measures import DEFINITION, MEASURES
+from agspec_tui.tui.pace import LONGEST_S, Pace
 from agspec_tui.tui.provenance import Origin
 from agspec_tui.tui.screens.approval import Answer, ApprovalScreen
 from agspec_tui.tui.screens.diff_review import DiffScreen
@@ -47,11 +49,11 @@ from agspec_tui.tui.widgets.prompt import Prompt
 from agspec_tui.tui.widgets.status import StatusLine
 from agspec_tui.tui.widgets.transcript import Transcript
 
-TICK_S = 0.2
-"""How often events are taken in, in seconds: eyes read no faster, and each time costs a core 20 ms
-that the model lacks."""
-PANEL_TICKS = 5
-"""Charts are drawn every so many ticks: a core spent on drawing is a core the model lacks."""
+TICK_S = 0.1
+"""How often it is looked whether a frame is due, in seconds."""
+PANEL_S = 1.0
+"""Least time from one drawing of the charts to the next: a core spent on drawing is a core the
+model lacks."""
 
 
 class MainScreen(Openers):
@@ -102,7 +104,8 @@ class MainScreen(Openers):
             state.waiting.append(issue)
         self._started_up = False
         self._question: ApprovalRequested | None = None
-        self._tick = 0
+        self._pace = Pace()
+        self._charts_due_s = 0.0
         self._stale = True
         self.bridge = Bridge(source.bus.subscribe(), state, self)
         self.exit_code = 0
@@ -165,16 +168,24 @@ class MainScreen(Openers):
     # ── drawing ──────────────────────────────────────────────────────────────────────────────────
 
     def tick(self) -> None:
-        """Take in events; draw what changed, the charts less often than the rest."""
-        self._tick += 1
-        if self.bridge.pump():
-            self._stale = True
-            self._open_question()
-            self._draw_numbers()
+        """Where a frame is due, take in events and draw what changed, the charts less often."""
+        now = time.monotonic()
+        if now >= self._pace.due_s:
+            self._pace.begins(time.process_time())
+            if self.bridge.pump():
+                self._stale = True
+                self._open_question()
+                self.query_one(Transcript).settle()
+                self._draw_numbers()
+                self._pace.due_s = now + LONGEST_S  # until it is on the terminal
+                self.call_after_refresh(self._frame_ends)
+            if self._stale and now >= self._charts_due_s:
+                self._draw_charts()
+                self._stale, self._charts_due_s = False, now + PANEL_S
         self._send_waiting()
-        if self._stale and self._tick % PANEL_TICKS == 0:
-            self._draw_charts()
-            self._stale = False
+
+    def _frame_ends(self) -> None:
+        self._pace.ends(time.monotonic(), time.process_time())
 
     def draw(self) -> None:
         """Take in events and draw everything now."""

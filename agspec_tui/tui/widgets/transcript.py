@@ -186,7 +186,12 @@ class Transcript(MovingRows, can_focus=True):
             self._add(self._open)
         if not self._settles:  # once for all that arrives together
             self._settles = True
-            self.call_next(self._settle)
+            self.call_next(self.settle)
+
+    def settle(self) -> None:
+        """Show what was streamed with whatever else is drawn now, not in a frame of its own."""
+        if self._settles:
+            self._settle()
 
     def _add(self, item: Line) -> None:
         self._held.add(item)
