@@ -1,10 +1,13 @@
+import contextlib
 import shutil
 
+import msgspec
 import pytest
 from textual.widgets import DataTable, Static
 
 from agspec_tui.cli.main import run
 from agspec_tui.config import Config, sessions_dir
+from agspec_tui.session.store import SessionStore
 from agspec_tui.session.stored import list_sessions
 from agspec_tui.tui.app import AgspecApp
 from agspec_tui.tui.screens.main import MainScreen
@@ -82,6 +85,18 @@ async def test_work_is_stopped_only_when_it_is_asked_for_twice(stored):
         await app.pilot.press("p")
         await app.pilot.pause()
     assert app.app.return_value.then == Switch("replay", stored)
+
+
+async def test_what_a_session_is_about_is_shown_literally(stored, tmp_path):
+    path = sessions_dir() / f"{stored}.db"
+    odd = "/x/\x1b[31mred\x07 [bold]"
+    with contextlib.closing(SessionStore.open(path, writing=True)) as store:
+        store.put_meta(msgspec.structs.replace(store.meta(), repo=odd))
+    async with driven() as app:
+        await opened(app, SessionsScreen(busy=False))
+        assert "/x/␛[31mred␇ [bold]" in about(app)
+        assert "\x1b[31mred" not in app.screen_text()
+        assert "␛[31mred␇ [bold]" in app.screen_text()
 
 
 async def test_a_session_that_cannot_be_used_says_why_and_opens_nothing(stored):

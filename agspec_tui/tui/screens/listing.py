@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.text import Text
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -88,26 +88,26 @@ class ListingScreen(ModalScreen[Switch | None]):
     def action_read(self) -> None:
         """Read the lines again."""
         self._say("reading…")
-        self.run_worker(self._read(), group="read", exclusive=True, exit_on_error=False)
+        self._read()
 
+    @work(group="read", exclusive=True, exit_on_error=False)
     async def _read(self) -> None:
+        said = self.NOTHING
         try:
             self._rows = await asyncio.to_thread(self.rows)
-        except (AgspecError, OSError) as error:
-            self._rows = ()
-            said = error.one_line() if isinstance(error, AgspecError) else error.strerror
-            self._say(one_line(said or str(error)))
+        except AgspecError as error:
+            self._rows, said = (), error.one_line()
+        except OSError as error:
+            self._rows, said = (), error.strerror or str(error)
         table = self.query_one(DataTable)
         table.clear()
         for row in self._rows:
             table.add_row(*(Text(one_line(cell)) for cell in row.cells))
-        if self._rows:
-            self._say(self._rows[0].about)
-        elif self.query_one("#listing-about", Static).content == Content("reading…"):
-            self._say(self.NOTHING)
+        self._say(self._rows[0].about if self._rows else said)
 
     def _say(self, text: str) -> None:
-        self.query_one("#listing-about", Static).update(Content(text))
+        shown = "\n".join(map(one_line, text.split("\n")))  # foreign text, but for its lines
+        self.query_one("#listing-about", Static).update(Content(shown))
 
     def _chosen(self) -> Row | None:
         at = self.query_one(DataTable).cursor_row
