@@ -2,7 +2,7 @@
 
 SHARE = 0.03
 """Of one core's time, what frames may take while tokens arrive."""
-SHORTEST_S, LONGEST_S = 0.2, 0.5
+SHORTEST_S, LONGEST_S = 0.2, 0.6
 """Least and longest time from one frame to the next, in seconds: eyes read no faster, and who waits
 longer thinks that nothing goes on."""
 _NEWEST = 0.3

@@ -22,7 +22,7 @@ def test_dear_frames_come_so_seldom_that_they_keep_to_their_share():
     assert abs(frames(0.015)[-1] - 0.015 / SHARE) < 0.01
 
 
-def test_nobody_waits_longer_than_half_a_second():
+def test_nobody_waits_longer_than_the_longest_time():
     assert frames(0.2)[-1] == LONGEST_S
 
 
