@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -54,6 +55,10 @@ def write_events(path: Path, events: list[Event]) -> None:
     """Write a recording that `read_events` reads."""
     encoder = msgspec.json.Encoder()
     path.write_bytes(b"".join(encoder.encode(event) + b"\n" for event in events))
+
+
+TOGETHER_S = 0.02
+"""Events this close to each other are published together, in seconds of the replay."""
 
 
 class RecordedSession:
@@ -162,9 +167,20 @@ class RecordedSession:
             if await self._pause_before(event):
                 continue
             self._ask_if_it_asks(event)
-            self.step()
+            self.step(self._n_together(event))
             if self._question is not None:
                 await self._go_on.wait()
+
+    def _n_together(self, event: Event) -> int:
+        """Events, of which this is the next, that come within one look of an eye."""
+        until_s, n = event.t_s + TOGETHER_S * self._speed, 1
+        if self._question is not None:
+            return n
+        for later in islice(self._events, self._next + 1, None):
+            if later.t_s > until_s or isinstance(later, ApprovalRequested):
+                break
+            n += 1
+        return n
 
     async def _pause_before(self, event: Event) -> bool:
         """Let recorded time pass up to an event; True if the pace changed before that."""

@@ -189,6 +189,8 @@ class AgspecApp(App[Outcome]):
     async def action_quit(self) -> None:
         """Close the session, then leave."""
         await self._close_source()
+        if self.main is not None:
+            self.main.bridge.pump()  # what no frame has shown yet counts as well
         self.exit(self._outcome(), return_code=self.main.exit_code if self.main else 0)
 
     async def on_unmount(self) -> None:

@@ -50,6 +50,12 @@ def test_the_screen_looks_as_it_should(snap_compare, scene, size):
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("scene", SCENES)
+def test_the_light_screen_looks_as_it_should(snap_compare, scene, size):
+    assert compare(snap_compare, scene, size, "agspec-light")
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("theme", ["agspec-dark", "agspec-light"])
 @pytest.mark.parametrize("key", ["f9", "ctrl+o", "f5", "f1", "slash"])
 def test_what_a_key_opens_looks_as_it_should(snap_compare, key, theme, size):

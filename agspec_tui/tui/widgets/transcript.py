@@ -87,6 +87,7 @@ class Transcript(MovingRows, can_focus=True):
         self._open: Line | None = None
         self._styles: dict[str, Style] = {}
         self._settles = False
+        self._grows = False
 
     # ── content ──────────────────────────────────────────────────────────────────────────────────
 
@@ -129,7 +130,7 @@ class Transcript(MovingRows, can_focus=True):
 
     def clear(self) -> None:
         """Forget every line."""
-        self._open = None
+        self._open, self._grows = None, False
         self._held.clear()
         self.forget_all()
         self._settle()
@@ -179,7 +180,7 @@ class Transcript(MovingRows, can_focus=True):
             self._open = Line(gutter=gutter, repeat=True)
             self._add(self._open)
         self._open.append(first, style, origin)
-        self._rewrap_last()
+        self._grows = True
         for part in rest:
             self._open = Line(gutter=gutter, repeat=True)
             self._open.append(part, style, origin)
@@ -194,14 +195,19 @@ class Transcript(MovingRows, can_focus=True):
             self._settle()
 
     def _add(self, item: Line) -> None:
+        self._rewrap_last()
         self._held.add(item)
 
     def _rewrap_last(self) -> None:
-        for row in self._held.rewrap_last():
-            self.forget(row + self._n_notes)
+        """Wrap the last line anew if text was streamed to it: once, however much there was."""
+        if self._grows:
+            self._grows = False
+            for row in self._held.rewrap_last():
+                self.forget(row + self._n_notes)
 
     def _settle(self) -> None:
         """Drop what is over the cap, tell Textual the size, and keep the right row in view."""
+        self._rewrap_last()
         n_notes = self._n_notes
         n_gone = self._held.drop_oldest()
         if n_gone:
