@@ -167,7 +167,9 @@ class RecordedSession:
             if await self._pause_before(event):
                 continue
             self._ask_if_it_asks(event)
+            at_s = max(self._at_s, event.t_s)
             self.step(self._n_together(event))
+            self._at_s = at_s  # those that came early take no time off what follows
             if self._question is not None:
                 await self._go_on.wait()
 

@@ -1,4 +1,5 @@
 import asyncio
+import time
 
 import pytest
 
@@ -174,3 +175,18 @@ async def test_what_is_no_recording_is_refused_with_the_place(tmp_path, content,
 def test_a_negative_speed_is_refused(recording):
     with pytest.raises(UsageError, match="negative"):
         RecordedSession(recording, -1.0)
+
+
+async def test_events_that_are_close_together_take_the_time_they_took():
+    steps = [Warned(message=str(n), hint="", t_s=n / 200) for n in range(61)]
+    session = RecordedSession(steps, speed=1.0)
+    subscription = session.bus.subscribe()
+    began = time.monotonic()
+    await session.start()
+    seen = []
+    while len(seen) < len(steps):
+        await subscription.wait()
+        seen += subscription.drain()
+    assert [event.message for event in seen] == [step.message for step in steps]
+    assert time.monotonic() - began > 0.25  # of 0.3 s, less what may come early
+    await session.close()
