@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -175,14 +174,15 @@ class RecordedSession:
 
     def _n_together(self, event: Event) -> int:
         """Events, of which this is the next, that come within one look of an eye."""
-        until_s, n = event.t_s + TOGETHER_S * self._speed, 1
         if self._question is not None:
-            return n
-        for later in islice(self._events, self._next + 1, None):
+            return 1
+        until_s, end = event.t_s + TOGETHER_S * self._speed, self._next + 1
+        while end < len(self._events):
+            later = self._events[end]
             if later.t_s > until_s or isinstance(later, ApprovalRequested):
                 break
-            n += 1
-        return n
+            end += 1
+        return end - self._next
 
     async def _pause_before(self, event: Event) -> bool:
         """Let recorded time pass up to an event; True if the pace changed before that."""

@@ -15,17 +15,18 @@ class Pace:
     def __init__(self) -> None:
         """Begin with frames that cost nothing."""
         self.due_s = 0.0
-        """When the next frame may be drawn, on the clock that `drawn` is told."""
+        """When the next frame may be drawn, on the clock of `begins` and `ends`."""
         self._cost_s = 0.0
         self._cpu_s = 0.0
 
-    def begins(self, cpu_s: float) -> None:
-        """A frame begins; what was used before belongs to no frame.
+    def begins(self, now_s: float, cpu_s: float) -> None:
+        """A frame has begun; until it ends no other is due, or only after the longest time.
 
         Args:
-            cpu_s: processor time of this process so far.
+            now_s: the time.
+            cpu_s: processor time that this process had used before it.
         """
-        self._cpu_s = cpu_s
+        self._cpu_s, self.due_s = cpu_s, now_s + LONGEST_S
 
     def ends(self, now_s: float, cpu_s: float) -> None:
         """A frame is on the terminal.

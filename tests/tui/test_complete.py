@@ -156,3 +156,13 @@ async def test_enter_that_comes_before_the_completions_do_sends_what_was_typed()
         assert prompt._handled("enter")  # before the message that the text has changed
         await app.pilot.pause()
         assert isinstance(app.app.screen, HelpScreen)
+
+
+async def test_files_that_are_found_only_after_the_sign_was_typed_are_offered(repo):
+    async with driven() as app:
+        prompt, completion = await prompt_of(app)
+        prompt.paths = ()  # as before the first list is there
+        await typed(app, "@")
+        await app.app.workers.wait_for_complete()
+        await app.pilot.pause()
+        assert completion.is_open

@@ -5,7 +5,7 @@ def frames(cost_s, n=30):
     """Times between frames that cost so much."""
     pace, now, cpu, found = Pace(), 0.0, 0.0, []
     for _ in range(n):
-        pace.begins(cpu)
+        pace.begins(now, cpu)
         cpu += cost_s
         pace.ends(now, cpu)
         found.append(pace.due_s - now)
@@ -29,6 +29,12 @@ def test_nobody_waits_longer_than_the_longest_time():
 def test_one_dear_frame_among_others_changes_little():
     pace = Pace()
     for cost_s in (*[0.002] * 10, 0.02, 0.002):
-        pace.begins(0.0)
+        pace.begins(0.0, 0.0)
         pace.ends(0.0, cost_s)
     assert pace.due_s == SHORTEST_S
+
+
+def test_no_frame_is_due_while_one_is_drawn():
+    pace = Pace()
+    pace.begins(5.0, 1.0)
+    assert pace.due_s == 5.0 + LONGEST_S

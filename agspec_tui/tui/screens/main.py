@@ -32,7 +32,7 @@ from agspec_tui.tui.bridge import Bridge
 from agspec_tui.tui.complete import COMMANDS, wanted
 from agspec_tui.tui.lines import Line, Span
 from agspec_tui.tui.measures import DEFINITION, MEASURES
-from agspec_tui.tui.pace import LONGEST_S, Pace
+from agspec_tui.tui.pace import Pace
 from agspec_tui.tui.provenance import Origin
 from agspec_tui.tui.screens.approval import Answer, ApprovalScreen
 from agspec_tui.tui.screens.diff_review import DiffScreen
@@ -171,13 +171,13 @@ class MainScreen(Openers):
         """Where a frame is due, take in events and draw what changed, the charts less often."""
         now = time.monotonic()
         if now >= self._pace.due_s:
-            self._pace.begins(time.process_time())
+            cpu_s = time.process_time()
             if self.bridge.pump():
+                self._pace.begins(now, cpu_s)
                 self._stale = True
                 self._open_question()
                 self.query_one(Transcript).settle()
                 self._draw_numbers()
-                self._pace.due_s = now + LONGEST_S  # until it is on the terminal
                 self.call_after_refresh(self._frame_ends)
             if self._stale and now >= self._charts_due_s:
                 self._draw_charts()

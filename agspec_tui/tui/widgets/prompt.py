@@ -141,7 +141,7 @@ class Prompt(TextArea):
     def renew(self, paths: Sequence[str]) -> None:
         """Offer these files from now on, also where one is being named."""
         changed, self.paths = paths != self.paths, paths
-        if changed and self._completion.is_open:
+        if changed and self.has_focus:
             self._offer()
 
     def _submit(self) -> None:
