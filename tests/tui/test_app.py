@@ -8,6 +8,7 @@ from agspec_tui.events import (
     TaskSubmitted,
 )
 from agspec_tui.tui.complete import COMMANDS
+from agspec_tui.tui.lines import line
 from agspec_tui.tui.screens.speculation import SpeculationScreen
 from agspec_tui.tui.widgets.prompt import QUIT_AFTER_S, Prompt
 from tests.tui.driving import RecordingSource, driven
@@ -243,3 +244,31 @@ async def test_the_palette_offers_what_the_slash_commands_do():
         titles = {one.title for one in d.app.get_system_commands(d.app.screen)}
         assert "Undo" not in titles
         assert {"Help", "Quit", "Suspend"} <= titles
+
+
+async def submitted(app, text):
+    prompt = app.main.query_one(Prompt)
+    prompt.text = text
+    await app.pilot.press("enter")
+    await app.app.workers.wait_for_complete()
+    await app.pilot.pause()
+    assert app.main.focused is app.transcript
+
+
+async def test_after_the_work_the_next_issue_can_be_typed():
+    async with driven() as app:
+        await submitted(app, "fix it")
+        await app.show(DONE)
+        await app.pilot.press(*"undo")  # in the transcript the first letter would undo the turn
+        assert app.main.query_one(Prompt).text == "undo"
+        assert [type(one) for one in app.source.commands] == [SubmitTask]
+
+
+async def test_who_reads_further_up_when_the_work_ends_is_left_there():
+    async with driven(size=(80, 24)) as app:
+        app.main.write([line(str(number)) for number in range(100)])
+        await submitted(app, "fix it")
+        await app.pilot.press("pageup")
+        await app.pilot.pause()
+        await app.show(DONE)
+        assert app.main.focused is app.transcript

@@ -172,10 +172,9 @@ class MainScreen(Openers):
         now = time.monotonic()
         if now >= self._pace.due_s:
             cpu_s = time.process_time()
-            if self.bridge.pump():
+            if self._take_in():
                 self._pace.begins(now, cpu_s)
                 self._stale = True
-                self._open_question()
                 self.query_one(Transcript).settle()
                 self._draw_numbers()
                 self.call_after_refresh(self._frame_ends)
@@ -184,13 +183,27 @@ class MainScreen(Openers):
                 self._stale, self._charts_due_s = False, now + PANEL_S
         self._send_waiting()
 
+    def _take_in(self) -> int:
+        """Take in events and open what is asked; returns how many they were.
+
+        Once the work is done the next issue can be typed: in the transcript its letters would be
+        commands. Who reads further up is left there.
+        """
+        worked = self._state.working
+        n_events = self.bridge.pump()
+        self._open_question()
+        transcript = self.query_one(Transcript)
+        ended = worked and not self._state.working
+        if ended and self.focused is transcript and transcript.following:
+            self.focus_first()
+        return n_events
+
     def _frame_ends(self) -> None:
         self._pace.ends(time.monotonic(), time.process_time())
 
     def draw(self) -> None:
         """Take in events and draw everything now."""
-        self.bridge.pump()
-        self._open_question()
+        self._take_in()
         self._draw_numbers()
         self._draw_charts()
 
