@@ -40,7 +40,8 @@ if [ -z "$repo" ]; then
   repo=./build/sample
   scripts/sample.sh "$repo" "$sample"
   if [ "$terminal" = yes ] && [ -z "$issue" ]; then
-    printf '\n  A sample repository with a bug is in %s. Type:  fix the failing test\n\n' "$repo"
+    printf '\n  A sample repository with a bug is in %s: %s. Say it in your words.\n\n' \
+      "$repo" "$(sed -n '1s/^# //p' "$repo/ISSUE.md")"
     sleep 2
   fi
   issue=${issue:-$([ "$terminal" = yes ] || echo "$repo/ISSUE.md")}
